@@ -64,10 +64,10 @@ def patterns(spark: SparkSession) -> DataFrame:
     return subscription_patterns(spark.createDataFrame(ROWS, COLUMNS).repartition(3))
 
 
-@pytest.mark.parametrize("bound", [40, 250])
+@pytest.mark.parametrize("bound", [40, 250, 10_000])
 def test_the_aggregate_is_that_of_one_process(patterns: DataFrame, bound: int) -> None:
     built = AggregatedSet.build(
-        {str(row[0]): pattern_of(row) for row in ROWS}, bound=bound, sample=SAMPLE
+        {str(row[0]): pattern_of(row) for row in ROWS}, bound=bound, sample=SAMPLE, refine=False
     )
     aggregate = aggregate_subscriptions(patterns, bound=bound, sample=SAMPLE)
     found = {row.pattern: row for row in aggregate.patterns.collect()}

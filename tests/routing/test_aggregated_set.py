@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from functools import reduce
 from itertools import pairwise
@@ -57,34 +58,80 @@ def check(members: AggregatedSet, asked: Mapping[str, Pattern]) -> None:
     assert len(members) == len(asked)
     assert members.size == sum(pattern.size for pattern in members.patterns)
     assert members.size <= members.bound
-    behind = [members.members_of(pattern) for pattern in members.patterns]
+    assert set(members.roots) <= set(members.patterns)
+    assert members.refine or members.roots == members.patterns
+    check_members(members, asked)
+    check_documents(members, asked)
+    check_refinements(members, asked)
+
+
+def check_members(members: AggregatedSet, asked: Mapping[str, Pattern]) -> None:
+    """Every member is below one root, by steps that are proved."""
+    behind = [members.members_of(pattern) for pattern in members.roots]
     assert all(behind), "no pattern is without members"
     assert sorted(id_ for ids in behind for id_ in ids) == sorted(asked)
     for id_, pattern in asked.items():
         proof = members.proof_of(id_)
         assert proof[0] == pattern
-        assert proof[-1] == members.pattern_for(id_)
-        assert proof[-1] in members.patterns
+        assert proof[-1] in members.roots
+        assert members.pattern_for(id_) in members.patterns
+        assert members.pattern_for(id_) == next(p for p in proof if p in members.patterns)
         assert all(upper.contains(lower) for lower, upper in pairwise(proof)), (
             "each step of the proof holds"
         )
-    wanted = reduce(or_, HELD_BACK.match_bits(asked.values()), 0)
-    forwarded = reduce(or_, HELD_BACK.match_bits(members.patterns), 0)
+
+
+def check_documents(members: AggregatedSet, asked: Mapping[str, Pattern]) -> None:
+    """What the aggregate says about documents is what the matcher says."""
+    patterns = [*members.patterns, *asked.values()]
+    bits = dict(zip(patterns, HELD_BACK.match_bits(patterns), strict=True))
+    wanted = reduce(or_, (bits[pattern] for pattern in asked.values()), 0)
+    forwarded = reduce(or_, (bits[pattern] for pattern in members.roots), 0)
     assert wanted & ~forwarded == 0, "no wanted document is lost"
+    assert forwarded == reduce(or_, (bits[pattern] for pattern in members.patterns), 0), (
+        "refinements do not affect forwarding"
+    )
     for pattern in members.patterns:
-        (bits,) = HELD_BACK.match_bits([pattern])
-        of_members = HELD_BACK.match_bits(asked[id_] for id_ in members.members_of(pattern))
         if members.is_exact(pattern):
-            assert bits == reduce(or_, of_members)
+            below = (bits[asked[id_]] for id_ in members.members_of(pattern))
+            assert bits[pattern] == reduce(or_, below)
         for id_ in members.equivalents_of(pattern):
-            assert HELD_BACK.match_bits([asked[id_]]) == [bits]
+            assert bits[asked[id_]] == bits[pattern]
+    for id_, pattern in asked.items():
+        assert bits[pattern] & ~bits[members.pattern_for(id_)] == 0
+        deciding = members.deciding(id_)
+        if deciding is not None:
+            assert deciding in members.patterns
+            assert bits[deciding] == bits[pattern]
+            assert deciding.contains(pattern)
 
 
-@given(st.integers(1, 20), st.lists(changes, min_size=1, max_size=8))
+def check_refinements(members: AggregatedSet, asked: Mapping[str, Pattern]) -> None:
+    """The refinements are those of the most members, then the smallest, that fit."""
+    shared = Counter(asked.values())
+    refinements = set(members.patterns) - set(members.roots)
+    for refinement in refinements:
+        assert shared[refinement]
+        assert members.is_exact(refinement)
+    if not members.refine:
+        return
+    dropped = {asked[id_] for id_ in asked if members.deciding(id_) is None}
+    assert not dropped & set(members.patterns)
+
+    def rank(pattern: Pattern) -> tuple[int, int, str]:
+        return -shared[pattern], pattern.size, pattern.key
+
+    if dropped:
+        first = min(dropped, key=rank)
+        assert members.size + first.size > members.bound, "the bound is used"
+        assert all(rank(kept) < rank(first) for kept in refinements)
+
+
+@given(st.integers(1, 30), st.booleans(), st.lists(changes, min_size=1, max_size=8))
 def test_after_any_history_the_aggregate_contains_every_member(
-    bound: int, history: list[object]
+    bound: int, refine: bool, history: list[object]
 ) -> None:
-    members = AggregatedSet(bound=bound, sample=SAMPLE)
+    members = AggregatedSet(bound=bound, sample=SAMPLE, refine=refine)
     replica = AggregateReplica()
     asked: dict[str, Pattern] = {}
     for change in history:
@@ -102,7 +149,9 @@ def test_after_any_history_the_aggregate_contains_every_member(
         assert replica.digest == members.digest == digest_of(members.patterns)
         assert replica.patterns == members.patterns
         if exact_size(asked) <= bound:
-            assert all(map(members.is_exact, members.patterns)), "there is room for the members"
+            assert all(map(members.is_exact, members.roots)), "there is room for the members"
+        if refine and sum(pattern.size for pattern in set(asked.values())) <= bound:
+            assert all(map(members.deciding, asked)), "there is room for refinements"
     members.unsubscribe(list(asked))
     assert members.patterns == ()
     assert members.size == 0
@@ -132,11 +181,12 @@ def paths(*queries: str) -> dict[str, Pattern]:
 
 
 def texts(members: AggregatedSet) -> set[str]:
-    return set(map(str, members.patterns))
+    """The patterns that decide what is forwarded."""
+    return set(map(str, members.roots))
 
 
-def test_covered_members_need_no_delta() -> None:
-    members = AggregatedSet()
+def test_covered_members_need_no_delta_without_refinements() -> None:
+    members = AggregatedSet(refine=False)
     assert members.subscribe(paths("/a//b"))
     assert not members.subscribe(paths("/a/b", "/a/c/b[@n = 3]"))
     assert members.members_of(Pattern.of_path("/a//b")) == {"/a//b", "/a/b", "/a/c/b[@n = 3]"}
@@ -145,14 +195,77 @@ def test_covered_members_need_no_delta() -> None:
     assert [str(pattern) for pattern in delta.added] == ["/a/c/b[@n = 3]"]
 
 
-def test_a_more_general_member_replaces_others() -> None:
-    members = AggregatedSet()
+def test_a_more_general_member_replaces_others_without_refinements() -> None:
+    members = AggregatedSet(refine=False)
     members.subscribe(paths("/a/b", "/a/c"))
     delta = members.subscribe(paths("/a/*"))
     assert [str(pattern) for pattern in delta.added] == ["/a/*"]
     assert len(delta.removed) == 2
     members.unsubscribe(["/a/*"])
     assert texts(members) == {"/a/b", "/a/c"}
+
+
+def test_covered_members_are_refinements() -> None:
+    members = AggregatedSet()
+    members.subscribe(paths("/a/b", "/a/c"))
+    delta = members.subscribe(paths("/a/*"))
+    assert [str(pattern) for pattern in delta.added] == ["/a/*"]
+    assert not delta.removed
+    assert texts(members) == {"/a/*"}
+    assert set(map(str, members.patterns)) == {"/a/*", "/a/b", "/a/c"}
+    assert str(members.deciding("/a/b")) == "/a/b"
+    delta = members.unsubscribe(["/a/*"])
+    assert not delta.added
+    assert texts(members) == {"/a/b", "/a/c"}
+
+
+def test_beyond_the_bound_refinements_are_dropped_before_patterns_are_merged() -> None:
+    members = AggregatedSet(bound=10)
+    members.subscribe(paths("//b", "/a/b", "/a/b/c", "/a/b/c/d"))
+    assert set(map(str, members.patterns)) == {"//b", "/a/b", "/a/b/c", "/a/b/c/d"}
+    delta = members.subscribe(paths("/x"))
+    assert [str(pattern) for pattern in delta.added] == ["/x"]
+    assert delta.removed == (Pattern.of_path("/a/b/c/d").digest,)
+    assert members.deciding("/a/b/c/d") is None
+    members.subscribe(paths("/y/z", "/y/w"))
+    assert texts(members) == {"//b", "/x", "/y/z", "/y/w"}
+    assert set(map(str, members.patterns)) == {"//b", "/a/b", "/x", "/y/z", "/y/w"}
+    assert str(members.pattern_for("/a/b/c")) == "/a/b"
+    members.unsubscribe(["/x", "/y/z", "/y/w"])
+    assert str(members.deciding("/a/b/c/d")) == "/a/b/c/d"
+
+
+def test_refinements_of_many_members_are_kept_first() -> None:
+    members = AggregatedSet(bound=5)
+    members.subscribe(paths("//b", "/a/b", "/a/c/b"))
+    assert set(map(str, members.patterns)) == {"//b", "/a/b"}
+    delta = members.subscribe({"again": Pattern.of_path("/a/c/b")})
+    assert [str(pattern) for pattern in delta.added] == ["/a/c/b"]
+    assert set(map(str, members.patterns)) == {"//b", "/a/c/b"}
+    members.unsubscribe(["again"])
+    assert set(map(str, members.patterns)) == {"//b", "/a/b"}
+
+
+def test_an_equivalent_pattern_is_no_refinement() -> None:
+    members = AggregatedSet()
+    members.subscribe(paths("/a/b", "/a[b]"))
+    (pattern,) = members.patterns
+    assert members.deciding("/a/b") == members.deciding("/a[b]") == pattern
+
+
+def test_one_delta_adds_and_removes() -> None:
+    members, replica = AggregatedSet(), AggregateReplica()
+    replica.apply(members.subscribe(paths("/a", "/b")))
+    delta = members.change(paths("/c", "/b/d"), ["/a", "/b"])
+    assert {str(pattern) for pattern in delta.added} == {"/c", "/b/d"}
+    assert len(delta.removed) == 2
+    replica.apply(delta)
+    assert replica.patterns == members.patterns
+    digest = members.digest
+    for wrong in ((paths("/e"), ["/e"]), (paths("/c"), ["/b/d"])):
+        with pytest.raises(PenstockError):
+            members.change(*wrong)
+    assert members.digest == digest
 
 
 def test_a_member_with_a_merged_pattern_makes_it_exact() -> None:
@@ -170,7 +283,7 @@ def test_a_member_with_a_merged_pattern_makes_it_exact() -> None:
 def test_equivalent_members_are_known() -> None:
     members = AggregatedSet()
     members.subscribe(paths("/a[b]", "/a/b"))
-    (pattern,) = members.patterns
+    (pattern,) = members.roots
     assert members.equivalents_of(pattern) == {"/a[b]", "/a/b"}
 
 

@@ -108,3 +108,10 @@ def test_keywords_without_a_common_generalisation_have_the_universal_pattern() -
         Pattern.of_keywords(" OR ".join(f"{letter}{number}" for number in many)) for letter in "vw"
     )
     assert list(upper_bounds(one, two)) == [UNIVERSAL]
+
+
+def test_a_long_text_counts_as_several_nodes() -> None:
+    short, long = Pattern.of_path("/a[@n = 'x']"), Pattern.of_path(f"/a[@n = '{'x' * 6_400}']")
+    assert short.size == 3
+    assert 200 <= long.size <= 203
+    assert Pattern.of_keywords("w" * 250).size == 8

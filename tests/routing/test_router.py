@@ -373,13 +373,15 @@ def test_interest_of_a_neighbour_is_announced_to_the_others_only() -> None:
     assert sent(outputs, "r3") == sent(outputs, "r4") == [delta([], paths("//b"))]
 
 
-def test_contained_subscriptions_are_not_announced() -> None:
-    router = Router(name="r1", neighbours=["r2"])
+def test_contained_subscriptions_are_announced_while_they_fit() -> None:
+    router = Router(name="r1", neighbours=["r2"], aggregate_nodes=3)
     link_up(router, "r2", [])
     assert sent(subscribe(router, subscription("s1", "//b")), "r2") == [delta([], paths("//b"))]
-    assert subscribe(router, subscription("s2", "/a/b")) == ()
-    outputs = router.receive(Unsubscribe(ids=("s1",)), NOW)
-    assert sent(outputs, "r2") == [delta(paths("//b"), paths("/a/b"))]
+    outputs = subscribe(router, subscription("s2", "/a/b"))
+    assert sent(outputs, "r2") == [delta(paths("//b"), paths("//b", "/a/b"))]
+    assert subscribe(router, subscription("s3", "/a/c/b")) == ()
+    outputs = router.receive(Unsubscribe(ids=("s1", "s2")), NOW)
+    assert sent(outputs, "r2") == [delta(paths("/a/b", "//b"), paths("/a/c/b"))]
 
 
 def test_replaced_interest_is_announced_in_one_delta() -> None:

@@ -159,14 +159,19 @@ def _row(given: MemberSet, percent: int, progress: Progress) -> tuple[Cell, ...]
         progress(f"lab aggregation: {given.name}, bound {percent}%, {name}")
         start = process_time()
         built = AggregatedSet.build(
-            given.members, bound=bound, sample=given.sample, new_forest=new_forest
+            given.members,
+            bound=bound,
+            sample=given.sample,
+            refine=False,
+            new_forest=new_forest,
         )
         elapsed = process_time() - start
-        measured = measure_precision(built.patterns, given.members.values(), given.held_back)
+        measured = measure_precision(built.roots, given.members.values(), given.held_back)
         false_forwards.append(100 * measured.false_forwards)
         if not figures:
-            exact = sum(map(built.is_exact, built.patterns))
+            exact = sum(map(built.is_exact, built.roots))
             wanted = 100 * measured.wanted / measured.documents
-            figures = [built.size, len(built.patterns), exact, wanted]
+            figures = [built.size, len(built.roots), exact, wanted]
+
             seconds = elapsed
     return (given.name, percent, bound, *figures, *false_forwards, seconds)

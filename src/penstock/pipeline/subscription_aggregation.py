@@ -1,6 +1,6 @@
 """Aggregates subscriptions, and computes their containment order, on Spark.
 
-The result is that of :meth:`penstock.routing.AggregatedSet.build` and
+The result is that of :meth:`penstock.routing.AggregatedSet.build`, without refinements, and of
 :func:`penstock.routing.containment_order`. Blocks are aggregated in parallel, and then their
 patterns, whose number is bounded, in one task.
 """
@@ -148,8 +148,11 @@ def aggregate_subscriptions(
         f.first("size").alias("size"), f.first("block").alias("block")
     )
     total = distinct.agg(f.sum("size").alias("total"))
+    # What fits the bound as it is needs no blocks.
+    block = f.when(f.col("total") <= bound, f.lit("")).otherwise(f.col("block"))
     block_roots = (
         distinct.crossJoin(f.broadcast(total))
+        .withColumn("block", block)
         .groupBy("block")
         .applyInArrow(_aggregated_block(bound, documents), from_arrow_schema(_BLOCK_ROOTS))
     )

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Self
 
 from penstock.errors import error
+from penstock.routing.pattern_set import PatternSet
 from penstock.routing.patterns import Pattern
 
 
@@ -19,10 +20,7 @@ def digest_of(patterns: Iterable[Pattern]) -> str:
     >>> digest_of([one, two]) == digest_of([two, one]) != digest_of([one])
     True
     """
-    digest = hashlib.blake2b(digest_size=16)
-    for each in sorted(pattern.digest for pattern in patterns):
-        digest.update(each)
-    return digest.hexdigest()
+    return PatternSet(patterns).digest
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,34 +53,53 @@ class AggregateReplica:
     """
 
     def __init__(self, patterns: Iterable[Pattern] = ()) -> None:
-        self._patterns = {pattern.digest: pattern for pattern in patterns}
-        self._digest = digest_of(self._patterns.values())
+        self._patterns = PatternSet(patterns)
 
     @property
     def digest(self) -> str:
         """The digest of the set."""
-        return self._digest
+        return self._patterns.digest
 
     @property
     def patterns(self) -> tuple[Pattern, ...]:
         """The patterns in the order of their digests, which numbers them."""
-        return tuple(self._patterns[digest] for digest in sorted(self._patterns))
+        return self._patterns.patterns
 
-    def apply(self, delta: AggregateDelta) -> None:
-        """Apply the next delta.
+    def __len__(self) -> int:
+        """Number of patterns."""
+        return len(self._patterns)
+
+    def __contains__(self, digest: object) -> bool:
+        """Whether a pattern of the set has the digest."""
+        return digest in self._patterns
+
+    def difference(self, other: AggregateReplica) -> list[Pattern]:
+        """The patterns that another set does not have, in the order of their digests."""
+        return self._patterns.difference(other._patterns)
+
+    def after(self, delta: AggregateDelta) -> Self:
+        """The set after the next delta; this one is not changed.
 
         Raises
         ------
         RoutingError
-            ``routing.digest``: a delta is missing, or was applied before. Nothing is changed; ask
-            for the whole set.
+            ``routing.digest``: a delta is missing, or was applied before. Ask for the whole set.
         """
-        if delta.before != self._digest:
+        if delta.before != self.digest:
             raise error("routing.digest", "the delta applies to another state of the set")
-        patterns = dict(self._patterns)
-        for digest in delta.removed:
-            patterns.pop(digest, None)
-        patterns |= {pattern.digest: pattern for pattern in delta.added}
-        if digest_of(patterns.values()) != delta.after:
+        changed = type(self)()
+        changed._patterns = self._patterns.copy()
+        changed._patterns.change(delta.added, delta.removed)
+        if changed.digest != delta.after:
             raise error("routing.digest", "the delta does not result in the set that it states")
-        self._patterns, self._digest = patterns, delta.after
+        return changed
+
+    def apply(self, delta: AggregateDelta) -> None:
+        """Apply the next delta; if it does not fit, nothing is changed.
+
+        Raises
+        ------
+        RoutingError
+            ``routing.digest``: as for :meth:`after`.
+        """
+        self._patterns = self.after(delta)._patterns

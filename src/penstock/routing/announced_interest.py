@@ -21,12 +21,17 @@ class AnnouncedInterest:
     --------
     >>> interest = AnnouncedInterest({}, bound=100)
     >>> delta = interest.change({"s1": Pattern.of_path("/a")}, [])
-    >>> len(delta.added), interest.change({"s2": Pattern.of_path("/a/b")}, []) is None
+    >>> len(delta.added), interest.change({"s2": Pattern.of_path("/a")}, []) is None
     (1, True)
     """
 
-    def __init__(self, members: Mapping[str, Pattern], *, bound: int) -> None:
-        self._members = AggregatedSet.build(members, bound=bound)
+    def __init__(self, members: Mapping[str, Pattern], *, bound: int, refine: bool = True) -> None:
+        self._members = AggregatedSet.build(members, bound=bound, refine=refine)
+
+    @property
+    def aggregate(self) -> AggregatedSet:
+        """The aggregated set, whose patterns the neighbour has once it has applied all deltas."""
+        return self._members
 
     def change(
         self, added: Mapping[str, Pattern], removed: Iterable[str]
@@ -35,21 +40,14 @@ class AnnouncedInterest:
 
         It is one delta: two would let a document pass between them that is in neither set.
         """
-        before = {pattern.digest: pattern for pattern in self._members.patterns}
-        old_digest = self._members.digest
-        if added:
-            self._members.subscribe(added)
-        leaving = list(removed)
-        if leaving:
-            self._members.unsubscribe(leaving)
-        after = {pattern.digest: pattern for pattern in self._members.patterns}
-        if before.keys() == after.keys():
+        delta = self._members.change(added, removed)
+        if not delta:
             return None
         return SubscriptionDelta(
-            before=old_digest,
-            after=self._members.digest,
-            added=tuple(after[digest].key for digest in after if digest not in before),
-            removed=tuple(digest for digest in before if digest not in after),
+            before=delta.before,
+            after=delta.after,
+            added=tuple(pattern.key for pattern in delta.added),
+            removed=delta.removed,
         )
 
     def answer(self, request: DigestRequest) -> DigestConfirmation | SubscriptionSnapshot:

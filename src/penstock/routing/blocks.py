@@ -61,13 +61,17 @@ def aggregate_all(
     sample: SampledDocuments,
     new_forest: Callable[[], MergeForest] = MergeForest,
 ) -> MergeForest:
-    """Aggregates nodes by block, and then the roots of all blocks together."""
+    """Aggregates nodes by block, and then the roots of all blocks together.
+
+    What fits the bound as it is needs no blocks.
+    """
+    given = list(nodes)
+    total = sum(node.pattern.size for node in given)
     blocks: dict[str, list[PatternNode]] = {}
-    total = 0
-    for node in nodes:
-        blocks.setdefault(block_of(node.pattern), []).append(node)
-        total += node.pattern.size
-    roots: list[PatternNode] = []
+    if total > bound:
+        for node in given:
+            blocks.setdefault(block_of(node.pattern), []).append(node)
+    roots: list[PatternNode] = [] if blocks else given
     for _, block in sorted(blocks.items()):
         size = sum(node.pattern.size for node in block)
         roots += aggregate_block(block, block_bound(size, total, bound), sample, new_forest)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from penstock.routing.containment_search import LabelIndex
+from penstock.routing.containment_search import containers_of_all
 from penstock.routing.patterns import Pattern
 
 
@@ -36,22 +36,19 @@ def containment_order(patterns: Iterable[Pattern]) -> list[ContainmentPair]:
     /a/b /a/b[@n = 3] True
     """
     distinct = sorted(set(patterns), key=lambda pattern: pattern.key)
-    index = LabelIndex()
-    for pattern in distinct:
-        index.add(pattern)
-    containers = {
-        pattern: [each for each in index.containers(pattern) if each != pattern]
-        for pattern in distinct
-    }
-    strictly = {
-        pattern: {each for each in above if pattern not in containers[each]}
-        for pattern, above in containers.items()
-    }
+    containers = containers_of_all(distinct)
+    above = list(map(set, containers))
+    strictly = [
+        {each for each in containers[number] if number not in above[each]}
+        for number in range(len(distinct))
+    ]
     pairs = [
         ContainmentPair(
-            container, contained, not any(container in strictly[m] for m in strictly[contained])
+            distinct[container],
+            distinct[contained],
+            not any(container in strictly[between] for between in strictly[contained]),
         )
-        for contained in distinct
+        for contained in range(len(distinct))
         for container in containers[contained]
     ]
     return sorted(pairs, key=lambda pair: (pair.container.key, pair.contained.key))

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, combinations
 from typing import Protocol
 
-from penstock.routing.limits import LABEL_SUBSETS_MAX
+from penstock.language import Query
+from penstock.matching import SubscriptionIndex
+from penstock.routing.limits import LABEL_SUBSETS_MAX, SEARCHED_TOGETHER_MIN
 from penstock.routing.pattern_labels import Label
 from penstock.routing.patterns import Pattern
 
@@ -122,6 +125,56 @@ class LabelIndex:
             for required, patterns in self._by_required.items():
                 if required <= mentioned:
                     yield patterns
+
+
+def containers_of_all(patterns: Sequence[Pattern]) -> list[list[int]]:
+    """For each of some distinct patterns, the positions of the others that contain it, ascending.
+
+    Many paths are searched together by the index of subscriptions, the others by their labels. The
+    result is the same, but for patterns that no document matches: see :class:`LabelIndex`.
+
+    Examples
+    --------
+    >>> containers_of_all([Pattern.of_path(query) for query in ("//b", "/a/b", "/a/b/c")])
+    [[], [0], [0, 1]]
+    """
+    is_path = [isinstance(pattern.query, Query) for pattern in patterns]
+    found = _searched_together(patterns, [number for number, path in enumerate(is_path) if path])
+    left = [number for number in range(len(patterns)) if number not in found]
+    if left:
+        paths_are_left = any(is_path[number] for number in left)
+        index = LabelIndex()
+        positions = {pattern: number for number, pattern in enumerate(patterns)}
+        for number, pattern in enumerate(patterns):
+            # Of the paths, only those without required labels can contain a keyword query.
+            if paths_are_left or number not in found or not pattern.required_labels:
+                index.add(pattern)
+        for number in left:
+            above = [positions[each] for each in index.containers(patterns[number])]
+            found[number] = sorted(each for each in above if each != number)
+    return [found[number] for number in range(len(patterns))]
+
+
+def _searched_together(patterns: Sequence[Pattern], paths: list[int]) -> dict[int, list[int]]:
+    """The containers of many paths among each other, as far as the index finds them at once."""
+    if len(paths) < SEARCHED_TOGETHER_MIN:
+        return {}
+    index = SubscriptionIndex()
+    groups: dict[tuple[tuple[str, str], ...], list[int]] = defaultdict(list)
+    for number in paths:
+        groups[patterns[number].namespaces].append(number)
+    for namespaces, numbers in groups.items():
+        refused = index.add_many(
+            list(map(str, numbers)),
+            [patterns[number].text for number in numbers],
+            namespaces=dict(namespaces),
+            where=[dict(patterns[number].where) for number in numbers],
+        )
+        assert not refused, "patterns are storable queries"
+    return {
+        int(number): sorted(map(int, containers))
+        for number, containers in index.all_containers().items()
+    }
 
 
 def _by_key(patterns: Iterable[Pattern]) -> list[Pattern]:

@@ -9,9 +9,14 @@ from penstock.errors import error
 
 # Aggregation of subscriptions
 
-AGGREGATE_NODES_MAX: Final[int] = 10_000
+AGGREGATE_NODES_MAX: Final[int] = 1_000_000
 """Pattern nodes of an aggregated set, unless the caller sets another bound: steps, value tests,
-words and header tests. At the bound, patterns are merged, at the cost of false forwards."""
+words and header tests. At the bound, refinements are omitted. If the other patterns alone exceed
+it, they are merged, at the cost of false forwards."""
+
+PATTERN_NODE_CHARACTERS: Final[int] = 32
+"""Characters of a pattern's key that count as one pattern node, if it has fewer nodes. So the bound
+of an aggregated set also bounds the size of a snapshot: 64 bytes per node."""
 
 SYNOPSIS_DOCUMENTS_MAX: Final[int] = 256
 """Documents in a synopsis: half of the current generation, half of the previous one. Of the seen
@@ -32,6 +37,10 @@ MERGE_CANDIDATES_MAX: Final[int] = 4
 LABEL_SUBSETS_MAX: Final[int] = 8
 """Labels of a query whose subsets are looked up to find the patterns that contain it; with more
 labels, posting lists are read instead."""
+
+SEARCHED_TOGETHER_MIN: Final[int] = 64
+"""Paths whose containment among each other is searched by an index of subscriptions; fewer are
+compared by their labels."""
 
 BLOCK_STEPS: Final[int] = 2
 """First steps of a path that determine its block. Blocks are aggregated independently, before
@@ -68,8 +77,9 @@ class RouterLimits:
     10
     """
 
-    neighbour_patterns: int = 100_000
-    """Patterns of a neighbour's interest. If a neighbour states more, they are refused with the
+    neighbour_patterns: int = 1_000_000
+    """Patterns of a neighbour's interest. A neighbour with the default bound of pattern nodes never
+    has more. If a neighbour states more, they are refused with the
     code ``routing.too-many-patterns``, and its interest counts as everything."""
 
     waiting_documents: int = 10_000

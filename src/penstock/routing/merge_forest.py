@@ -7,7 +7,11 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import reduce
 
-from penstock.routing.containment_search import ContainmentSearch, LabelIndex
+from penstock.routing.containment_search import (
+    ContainmentSearch,
+    LabelIndex,
+    containers_of_all,
+)
 from penstock.routing.limits import NARROWED_PATTERNS_MAX
 from penstock.routing.neighbours import NeighbourOrders, NeighbourSource
 from penstock.routing.pattern_generalisation import upper_bounds
@@ -34,6 +38,8 @@ class PatternNode:
     """Nodes whose patterns this one contains; a set in the order of insertion."""
     covered_max: int = 0
     """The greatest number of covered nodes since the node was created."""
+    repeats_parent: bool | None = None
+    """Whether the parent's pattern is equivalent; ``None`` if that is not known."""
 
     @property
     def is_merged(self) -> bool:
@@ -49,9 +55,17 @@ class PatternNode:
         """Put a node, which is a root or new, below this one."""
         assert node.parent is None, "a node is below one other only"
         node.parent = self
+        node.repeats_parent = None
         self.covered[node] = None
         self.covered_max = max(self.covered_max, len(self.covered))
         self.member_bits |= node.member_bits
+
+    def is_repetition(self) -> bool:
+        """Whether the same documents match the parent's pattern, as far as can be proved."""
+        if self.repeats_parent is None:
+            parent = self.parent
+            self.repeats_parent = parent is not None and self.pattern.contains(parent.pattern)
+        return self.repeats_parent
 
     def subtree(self) -> Iterator[PatternNode]:
         """This node and all below it; not recursive, because a forest can be deep."""
@@ -83,10 +97,27 @@ class MergeForest:
         self.roots: dict[Pattern, PatternNode] = {}
         self.size = 0
         """Pattern nodes of all roots."""
-        self.neighbours = neighbours()
+        self.merged_roots: dict[Pattern, PatternNode] = {}
+        """The roots that no member asked for."""
         self.fresh: dict[PatternNode, None] = {}
         """Roots since the last merge, for which no merge has been considered."""
+        self.changed_roots: set[Pattern] = set()
+        """Patterns that became roots or ceased to be; the owner clears it."""
+        self.changed_nodes: dict[PatternNode, None] = {}
+        """Nodes that were put below another or removed, or whose parent changed; the owner clears
+        it."""
+        self._new_neighbours = neighbours
+        self._neighbours: NeighbourSource | None = None
         self._search = search()
+
+    @property
+    def neighbours(self) -> NeighbourSource:
+        """Proposes roots to merge; made when it is needed, since most forests fit their bound."""
+        if self._neighbours is None:
+            self._neighbours = self._new_neighbours()
+            for pattern in self.roots:
+                self._neighbours.add(pattern)
+        return self._neighbours
 
     def insert(self, node: PatternNode) -> None:
         """Add a node with its tree: below a root that contains it, else as a root."""
@@ -95,25 +126,49 @@ class MergeForest:
         if containers:
             best = min(containers, key=_specificity)
             if not self._replaces(node, containers):
-                best.cover(node)
+                self._cover(best, node)
                 return
         for pattern in self._search.contained(node.pattern):
             inner = self.roots[pattern]
             self._remove_root(inner)
-            node.cover(inner)
+            self._cover(node, inner)
         self._add_root(node)
 
     def insert_all(self, nodes: Iterable[PatternNode]) -> None:
-        """Add nodes in a fixed order."""
-        for node in sorted(nodes, key=insertion_order):
-            self.insert(node)
+        """Add nodes; the result does not depend on their order."""
+        ordered = sorted(nodes, key=insertion_order)
+        if not self.roots:
+            self._insert_first(ordered)
+        else:
+            for node in ordered:
+                self.insert(node)
+
+    def _insert_first(self, nodes: list[PatternNode]) -> None:
+        """Adds the nodes of an empty forest, each below the most specific one that contains it."""
+        assert not self.roots, "the nodes are compared with each other only"
+        by_pattern: dict[Pattern, list[PatternNode]] = {}
+        for node in sorted(nodes, key=_precedence):
+            by_pattern.setdefault(node.pattern, []).append(node)
+        first = [same[0] for same in by_pattern.values()]
+        parents, equivalent = _most_specific_parents(first, containers_of_all(list(by_pattern)))
+        for same in by_pattern.values():
+            parents |= dict.fromkeys(same[1:], same[0])
+            equivalent |= set(same[1:])
+        depth = {node: len(_chain(node, parents)) for node in parents}
+        # From the bottom upwards, because a node collects the bits of the members below it.
+        for node in sorted(parents, key=lambda each: -depth[each]):
+            self._cover(parents[node], node)
+            node.repeats_parent = node in equivalent
+        for node in nodes:
+            if node not in parents:
+                self._add_root(node)
 
     def merge(self, parts: Iterable[PatternNode], bound: Pattern, bits: MatchBits) -> PatternNode:
         """Replace roots by a pattern that contains them."""
         merged = PatternNode(bound, bits=bits)
         for part in parts:
             self._remove_root(part)
-            merged.cover(part)
+            self._cover(merged, part)
         self.insert(merged)
         return merged
 
@@ -121,7 +176,7 @@ class MergeForest:
         """Replace a merged root by what is below it."""
         assert root.is_merged, "a member's own pattern is needed"
         self._remove_root(root)
-        self.insert_all(_released(root))
+        self.insert_all(self._released(root))
 
     def growth_of_split(self, root: PatternNode) -> int:
         """By how many pattern nodes the aggregate grows at most if a root is split."""
@@ -188,13 +243,14 @@ class MergeForest:
         parent = node.parent
         if parent is None:
             self._remove_root(node)
-            return _released(node)
+            return self._released(node)
         del parent.covered[node]
         node.parent = None
+        self.changed_nodes[node] = None
         loose = []
-        for part in _released(node):
+        for part in self._released(node):
             if parent.pattern.contains(part.pattern):
-                parent.cover(part)
+                self._cover(parent, part)
             else:
                 loose.append(part)
         return loose
@@ -216,29 +272,90 @@ class MergeForest:
             self._remove_root(node)
             loose.append(node)
         node.pattern = bound
+        node.repeats_parent = None
+        for part in node.covered:
+            part.repeats_parent = None
         return True
 
     def _add_root(self, node: PatternNode) -> None:
         self.roots[node.pattern] = node
+        if node.is_merged:
+            self.merged_roots[node.pattern] = node
         self.size += node.pattern.size
-        self.neighbours.add(node.pattern)
+        if self._neighbours is not None:
+            self._neighbours.add(node.pattern)
         self._search.add(node.pattern)
         self.fresh[node] = None
+        self._root_changed(node)
 
     def _remove_root(self, node: PatternNode) -> None:
         assert self.roots.pop(node.pattern) is node, "a root is filed under its pattern"
+        self.merged_roots.pop(node.pattern, None)
         self.size -= node.pattern.size
-        self.neighbours.discard(node.pattern)
+        if self._neighbours is not None:
+            self._neighbours.discard(node.pattern)
         self._search.discard(node.pattern)
         self.fresh.pop(node, None)
+        self._root_changed(node)
+
+    def _root_changed(self, node: PatternNode) -> None:
+        self.changed_roots.add(node.pattern)
+        if node.is_merged:
+            # It stands for the equivalent ones below it only while it is a root.
+            self.changed_nodes.update(node.covered)
+
+    def _cover(self, parent: PatternNode, node: PatternNode) -> None:
+        parent.cover(node)
+        self.changed_nodes[node] = None
+
+    def _released(self, node: PatternNode) -> list[PatternNode]:
+        """Takes the nodes below a node away from it."""
+        parts = list(node.covered)
+        node.covered.clear()
+        for part in parts:
+            part.parent = None
+        self.changed_nodes.update(dict.fromkeys(parts))
+        return parts
 
 
-def _released(node: PatternNode) -> list[PatternNode]:
-    parts = list(node.covered)
-    node.covered.clear()
-    for part in parts:
-        part.parent = None
-    return parts
+def _precedence(node: PatternNode) -> tuple[bool, int, str]:
+    """Of equivalent nodes, the first stands for the others: a member's own pattern is exact."""
+    return node.is_merged, node.pattern.size, node.pattern.key
+
+
+def _most_specific_parents(
+    nodes: list[PatternNode], containers: list[list[int]]
+) -> tuple[dict[PatternNode, PatternNode], set[PatternNode]]:
+    """The parent of each node that another contains; nodes are in the order of precedence.
+
+    Equivalent nodes are below the first of them, and are also returned.
+    """
+    parents: dict[PatternNode, PatternNode] = {}
+    equivalent: set[PatternNode] = set()
+    for number, node in enumerate(nodes):
+        above = containers[number]
+        preceding = [each for each in above if each < number and number in containers[each]]
+        if preceding:
+            candidates = [nodes[each] for each in preceding]
+        else:
+            strict = [nodes[each] for each in above if number not in containers[each]]
+            candidates = sorted(strict, key=_specificity)
+        for parent in candidates:
+            # Proofs are not transitive, so that three patterns might contain each other in a cycle.
+            if node not in _chain(parent, parents):
+                parents[node] = parent
+                if preceding:
+                    equivalent.add(node)
+                break
+    return parents, equivalent
+
+
+def _chain(node: PatternNode, parents: dict[PatternNode, PatternNode]) -> list[PatternNode]:
+    """A node and those above it."""
+    chain = [node]
+    while chain[-1] in parents:
+        chain.append(parents[chain[-1]])
+    return chain
 
 
 def _specificity(node: PatternNode) -> tuple[int, int, str]:

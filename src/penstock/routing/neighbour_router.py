@@ -84,14 +84,13 @@ class NeighbourRouter:
         RoutingError
             ``routing.digest``, ``routing.pattern`` or ``routing.too-many-patterns``.
         """
-        known = {pattern.digest for pattern in self.interest.patterns}
         if not self.is_known or delta.before != self.interest.digest:
             raise error("routing.digest", "the delta applies to another state of the set")
-        if not known.issuperset(delta.removed):
+        leaving = set(delta.removed)
+        if not all(digest in self.interest for digest in leaving):
             raise error("routing.digest", "the delta removes a pattern that is not in the set")
-        _check_count(len(known) + len(delta.added) - len(set(delta.removed)), limits)
-        changed = AggregateReplica(self.interest.patterns)
-        changed.apply(
+        _check_count(len(self.interest) + len(delta.added) - len(leaving), limits)
+        return self.interest.after(
             AggregateDelta(
                 before=delta.before,
                 after=delta.after,
@@ -99,7 +98,6 @@ class NeighbourRouter:
                 removed=delta.removed,
             )
         )
-        return changed
 
     def after_snapshot(
         self, snapshot: SubscriptionSnapshot, limits: RouterLimits

@@ -23,6 +23,7 @@ from penstock.language.limits import MAX_QUERY_CHARACTERS
 from penstock.matching.header_tests import header_test_error
 from penstock.matching.query_indexes import NumberedQuery, QueryKind
 from penstock.routing.keyword_relations import contains_keywords
+from penstock.routing.limits import PATTERN_NODE_CHARACTERS
 from penstock.routing.minimisation import minimise
 from penstock.routing.pattern_labels import (
     Label,
@@ -61,7 +62,8 @@ class Pattern:
     key: str = field(init=False, repr=False, compare=False)
     """Text, namespaces and header tests in a canonical form, which identifies the pattern."""
     size: int = field(init=False, repr=False, compare=False)
-    """Number of pattern nodes: steps, value tests, words and header tests."""
+    """Number of pattern nodes: steps, value tests, words and header tests; more if the key is
+    long."""
 
     def __post_init__(self) -> None:
         namespaces: tuple[tuple[str, str], ...] = ()
@@ -72,11 +74,12 @@ class Pattern:
             printed = to_text(self.query)
             text, namespaces = printed.text, tuple(sorted(printed.namespaces.items()))
             size = node_count(self.query)
+        key = json.dumps([self.kind, text, namespaces, sorted(self.where)])
         values: dict[str, Any] = {
             "text": text,
             "namespaces": namespaces,
-            "key": json.dumps([self.kind, text, namespaces, sorted(self.where)]),
-            "size": size + len(self.where),
+            "key": key,
+            "size": max(size + len(self.where), len(key) // PATTERN_NODE_CHARACTERS),
         }
         for name, value in values.items():
             object.__setattr__(self, name, value)

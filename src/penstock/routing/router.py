@@ -374,10 +374,8 @@ class Router:
 
     def _set_interest(self, neighbour: NeighbourRouter, interest: AggregateReplica) -> Outputs:
         """Replaces the interest of a neighbour, and announces the change to the others."""
-        before = {pattern.digest: pattern for pattern in neighbour.interest.patterns}
-        after = {pattern.digest: pattern for pattern in interest.patterns}
-        added = [after[digest] for digest in after if digest not in before]
-        removed = [before[digest] for digest in before if digest not in after]
+        added = interest.difference(neighbour.interest)
+        removed = neighbour.interest.difference(interest)
         try:
             self._index.add(_targets(neighbour.name, added))
         except QueryError as problem:

@@ -8,7 +8,7 @@ from typing import Final
 from hypothesis import strategies as st
 
 from penstock.documents import Document, Header
-from penstock.language import Query, normalise, parse_keywords
+from penstock.language import Query, normalise, parse_keywords, why_never
 from penstock.routing import Pattern
 from penstock.routing.minimisation import minimise
 from support.strategies.queries import Vocabulary, linear_queries, queries
@@ -47,6 +47,15 @@ keyword_patterns: Final[st.SearchStrategy[Pattern]] = st.builds(
 
 patterns: Final[st.SearchStrategy[Pattern]] = path_patterns | path_patterns | keyword_patterns
 """Patterns of both kinds."""
+
+
+def can_match(pattern: Pattern) -> bool:
+    """A pattern that cannot is contained in all others, whatever their labels."""
+    return not isinstance(pattern.query, Query) or why_never(pattern.query) is None
+
+
+satisfiable: Final[st.SearchStrategy[Pattern]] = patterns.filter(can_match)
+"""Patterns that some document matches."""
 
 
 def sample_documents(seed: int, count: int) -> list[Document]:
