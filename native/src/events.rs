@@ -139,6 +139,9 @@ pub fn sorted_bindings(context: &dyn Context) -> Vec<(Box<str>, Box<str>)> {
 pub trait Handler {
     /// Whether the handler uses spans. If not, the reader may leave them zero.
     const SPANS: bool;
+    /// Whether it uses where the span of an element ends, and whether the element is from an entity. A
+    /// handler that uses nothing else saves the reader the other spans.
+    const ELEMENT_ENDS: bool = Self::SPANS;
     /// A start tag, or an empty-element tag, which `end_element` follows immediately.
     fn start_element(
         &mut self,

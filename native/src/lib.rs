@@ -10,6 +10,7 @@
 //! * [`reader`]: the hardened XML reader;
 //! * [`records`]: splitting huge documents into records;
 //! * `sample_paths`: counting the elements of sample documents by path, to infer a schema;
+//! * [`label_paths`]: the distinct label paths of a document, and what is derived from them;
 //! * [`select`]: the exact evaluator of single queries (fragments, explanations, verification);
 //! * [`rewriting`]: rewriting documents by a mapping between schemas;
 //! * [`subscription_store`]: subscriptions of any kind and their index files;
@@ -37,6 +38,7 @@ pub mod engine_selection;
 pub mod events;
 pub mod index_file_exercise;
 pub mod keywords;
+pub mod label_paths;
 pub mod matching;
 pub mod path_index;
 pub mod reader;

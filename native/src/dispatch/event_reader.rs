@@ -6,9 +6,11 @@ use crate::dispatch::document_source::DocumentSource;
 use crate::dispatch::event_source::EventSource;
 use crate::dispatch::fanout::{DynHandler, Fanout};
 use crate::dispatch::header_injector::HeaderInjector;
+use crate::dispatch::offset_observer::{OffsetObserver, PREFIX_READ};
 use crate::dispatch::outcome::MatchError;
 use crate::dispatch::worker_pool::WorkerState;
-use crate::events::{ExpandedName, Handler, NameId};
+use crate::events::{ExpandedName, Handler, NameId, Refusal, Stop};
+use crate::label_paths::collector::{LabelPathCollector, LabelPathRequest};
 use crate::reader::{Reader, ReaderOptions, Summary};
 use crate::rewriting::fragment_extractor::{fragments_for, FragmentExtractor, FragmentRequest};
 use crate::rewriting::{ForestSelection, Mapping, Rewriter, RewriterBuffers, Rewritten};
@@ -69,6 +71,7 @@ pub struct EventReader {
     number: u64,
     reader: Reader,
     rewriting: RewriterBuffers,
+    label_paths: LabelPathCollector,
     /// Maximum depth of a rewritten document.
     depth_max: u64,
 }
@@ -81,6 +84,7 @@ impl WorkerState for EventReader {
             number: READERS_MADE.fetch_add(1, Ordering::Relaxed) + 1,
             reader: Reader::new(options.clone()),
             rewriting: RewriterBuffers::default(),
+            label_paths: LabelPathCollector::default(),
             depth_max: options.limits.depth as u64,
         }
     }
@@ -124,7 +128,7 @@ impl EventReader {
                 primary: handler,
                 secondary: original,
             };
-            let summary = source.document.read(&mut self.reader, &mut fanout)?;
+            let summary = self.read_unmapped(source, &mut fanout)?;
             return Ok(ReadSummary::unmapped(summary));
         };
         self.begin_rewriting(mapping);
@@ -148,6 +152,41 @@ impl EventReader {
         handler: &mut H,
     ) -> Result<Summary, MatchError> {
         Ok(document.read(&mut self.reader, handler)?)
+    }
+
+    /// Reads the original document into a handler, up to the offset at which the source stops, and
+    /// records its label paths if they are requested.
+    pub(crate) fn read_unmapped<H: Handler>(
+        &mut self,
+        source: &mut EventSource<'_, '_>,
+        handler: &mut H,
+    ) -> Result<Summary, MatchError> {
+        let label_paths = source.label_paths.as_deref_mut();
+        self.read_prefix(source.document, source.stop_at, label_paths, handler)
+    }
+
+    fn read_prefix<H: Handler>(
+        &mut self,
+        document: &mut DocumentSource<'_>,
+        stop_at: Option<u64>,
+        request: Option<&mut LabelPathRequest>,
+        handler: &mut H,
+    ) -> Result<Summary, MatchError> {
+        let Some(request) = request else {
+            return match stop_at {
+                None => self.read_original(document, handler),
+                Some(_) => {
+                    let observer = OffsetObserver::new(handler, None, stop_at);
+                    read_observed(&mut self.reader, document, observer)
+                }
+            };
+        };
+        let names_table = self.names_table();
+        self.label_paths.begin(names_table, request.paths_max);
+        let observer = OffsetObserver::new(handler, Some(&mut self.label_paths), stop_at);
+        let summary = read_observed(&mut self.reader, document, observer)?;
+        request.found = self.label_paths.finish();
+        Ok(summary)
     }
 
     /// Reads a document through a mapping into a handler; returns the handler with the provenance
@@ -179,8 +218,8 @@ impl EventReader {
     ) -> Result<(Vec<QueryResult>, Evaluated), MatchError> {
         let Some(mapping) = source.mapping else {
             let mut selection = Selection::new(selectors, options);
-            let read = source.document.read(&mut self.reader, &mut selection);
-            return match Evaluated::of(read.map_err(MatchError::from))? {
+            let read = self.read_prefix(source.document, source.stop_at, None, &mut selection);
+            return match Evaluated::of(read)? {
                 complete @ Evaluated::Complete(_) => Ok((selection.finish(), complete)),
                 interrupted => Ok((selection.interrupt(), interrupted)),
             };
@@ -224,6 +263,32 @@ impl EventReader {
         };
         Ok(wanted.into_iter().map(own).collect())
     }
+}
+
+/// Reads a document into an observed handler, until its end or until the observer stops the reader.
+fn read_observed<H: Handler>(
+    reader: &mut Reader,
+    document: &mut DocumentSource<'_>,
+    mut observer: OffsetObserver<'_, '_, H>,
+) -> Result<Summary, MatchError> {
+    let refusal = match document
+        .read(reader, &mut observer)
+        .map_err(MatchError::from)
+    {
+        Err(MatchError::Refused(refusal)) if refusal.code == PREFIX_READ => refusal,
+        read => return read,
+    };
+    let end = observer.close_prefix().map_err(|Stop { code, message }| {
+        MatchError::Refused(Refusal {
+            code,
+            message,
+            ..refusal
+        })
+    })?;
+    Ok(Summary {
+        bytes: end,
+        ..reader.summary()
+    })
 }
 
 fn wanted_of(outcome: &QueryResult) -> Vec<FragmentRequest> {

@@ -1,6 +1,7 @@
 //! A document as a source of events: as it was published, or rewritten by a mapping.
 
 use crate::dispatch::document_source::DocumentSource;
+use crate::label_paths::collector::LabelPathRequest;
 use crate::rewriting::Mapping;
 use crate::subscription_store::header_tests::HeaderField;
 
@@ -18,6 +19,11 @@ pub struct EventSource<'a, 's> {
     pub memoize_repeated: bool,
     /// The header fields of the document.
     pub header: &'a [HeaderField],
+    /// Without a mapping: reading ends after the first end tag that ends at this offset or later, and
+    /// all open elements end there.
+    pub stop_at: Option<u64>,
+    /// Without a mapping: records the label paths of the document.
+    pub label_paths: Option<&'a mut LabelPathRequest>,
 }
 
 impl<'a, 's> EventSource<'a, 's> {
@@ -28,6 +34,8 @@ impl<'a, 's> EventSource<'a, 's> {
             mapping: None,
             memoize_repeated: false,
             header: &[],
+            stop_at: None,
+            label_paths: None,
         }
     }
 }

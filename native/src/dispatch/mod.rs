@@ -11,6 +11,7 @@ pub mod event_reader;
 pub mod event_source;
 mod fanout;
 mod header_injector;
+mod offset_observer;
 pub mod outcome;
 pub mod worker_pool;
 

@@ -197,7 +197,7 @@ impl<E: KeywordEngine> DocumentMatcher for KeywordMatcher<E> {
         let mut worker = self.pool.take();
         let KeywordWorker { reader, state } = &mut *worker;
         let mut pass = self.begin_matching(state, reader.names_table(), source.header);
-        let summary = reader.read_original(source.document, &mut pass.handler())?;
+        let summary = reader.read_unmapped(source, &mut pass.handler())?;
         Ok(Matched {
             handles: pass.finish(),
             set_aside: Vec::new(),

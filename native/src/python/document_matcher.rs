@@ -8,11 +8,13 @@ use pyo3::prelude::*;
 use pyo3::PyClassInitializer;
 
 use super::buffers::{BufferBytes, Chunks, Documents};
+use super::label_paths::LabelPaths;
 use super::outcomes::{batch_tuple, of_file, outcome, with_ids, BatchTuple, OutcomeTuple};
 use crate::dispatch::batch::match_all;
 use crate::dispatch::document_source::DocumentSource;
 use crate::dispatch::event_source::EventSource;
 use crate::dispatch::DocumentMatcher as NativeMatcher;
+use crate::label_paths::collector::LabelPathRequest;
 use crate::subscription_store::header_tests::HeaderField;
 
 /// Matches documents; the matcher classes for each kind of subscription extend it.
@@ -53,6 +55,33 @@ impl DocumentMatcher {
         header: Vec<HeaderField>,
     ) -> PyResult<OutcomeTuple<'py>> {
         self.outcome(py, &mut DocumentSource::Bytes(&document), &header)
+    }
+
+    /// Matches a document in memory up to the first end tag that ends at `stop_at` or later, and
+    /// collects its label paths if there are at most `label_paths_max`, attributes included; 0 collects
+    /// none.
+    fn match_observed<'py>(
+        &self,
+        py: Python<'py>,
+        document: BufferBytes,
+        header: Vec<HeaderField>,
+        label_paths_max: usize,
+        stop_at: Option<u64>,
+    ) -> PyResult<(OutcomeTuple<'py>, Option<LabelPaths>)> {
+        let bytes: &[u8] = &document;
+        let mut request = (label_paths_max > 0).then(|| LabelPathRequest::new(label_paths_max));
+        let matched = py.detach(|| {
+            self.matcher.match_document(&mut EventSource {
+                header: &header,
+                stop_at,
+                label_paths: request.as_mut(),
+                ..EventSource::unmapped(&mut DocumentSource::Bytes(bytes))
+            })
+        });
+        let found = request.filter(|_| matched.is_ok());
+        let paths = found.and_then(|request| request.found);
+        let outcome = outcome(py, self.matcher.clone(), matched)?;
+        Ok((outcome, paths.map(|paths| LabelPaths { paths })))
     }
 
     /// Matches a file.

@@ -106,10 +106,10 @@ pub fn match_mapped<'py>(
     let matcher = matcher.matcher.document_matcher();
     let matched = py.detach(|| {
         matcher.match_document(&mut EventSource {
-            document: &mut DocumentSource::Bytes(bytes),
             mapping: Some(&mapping.mapping),
             memoize_repeated,
             header: &header,
+            ..EventSource::unmapped(&mut DocumentSource::Bytes(bytes))
         })
     });
     outcome(py, matcher, matched)
@@ -141,10 +141,10 @@ pub fn match_batch_mapped<'py>(
     let (mut batch, ids) = py.detach(|| {
         let match_row = |row: usize, document: &mut DocumentSource<'_>| {
             matcher.match_document(&mut EventSource {
-                document,
                 mapping: rows[row].map(|number| mappings[number]),
                 memoize_repeated,
                 header: header_of(&headers, row),
+                ..EventSource::unmapped(document)
             })
         };
         with_ids(&*matcher, match_all(match_row, documents.iter()))
@@ -174,11 +174,10 @@ pub fn select_mapped(
     let bytes: &[u8] = &document;
     let handles = handles_of(matcher.numbered(), &ids)?;
     found_tuple(py.detach(|| {
+        let document = &mut DocumentSource::Bytes(bytes);
         let source = &mut EventSource {
-            document: &mut DocumentSource::Bytes(bytes),
             mapping: Some(&mapping.mapping),
-            memoize_repeated: false,
-            header: &[],
+            ..EventSource::unmapped(document)
         };
         let (selected, summary) = with_path_matcher!(
             &matcher.matcher,

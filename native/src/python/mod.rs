@@ -11,6 +11,7 @@ mod explanations;
 mod id_strings;
 mod indexes;
 mod keywords;
+mod label_paths;
 mod mapping;
 mod outcomes;
 mod paths;
@@ -49,6 +50,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<paths::Matcher>()?;
     module.add_function(wrap_pyfunction!(paths::process_cache_bytes, module)?)?;
     module.add_class::<outcomes::Handles>()?;
+    module.add_class::<label_paths::LabelPaths>()?;
     module.add_function(wrap_pyfunction!(keywords::words, module)?)?;
     module.add_function(wrap_pyfunction!(keywords::parse_keywords, module)?)?;
     module.add_function(wrap_pyfunction!(keywords::keyword_limits, module)?)?;

@@ -245,11 +245,7 @@ impl DocumentParser {
     ) -> ParseResult<()> {
         self.open.pop();
         self.name_table.leave(open.mark);
-        let span = if H::SPANS {
-            window.span_from(open.start, end)
-        } else {
-            Span::default()
-        };
+        let span = window.element_span_for::<H>(open.start, end);
         handler
             .end_element(span, window.span_for::<H>(start, end))
             .map_err(|stop| ParseError::stop(stop, start))

@@ -72,6 +72,16 @@ impl<'w> InputWindow<'w> {
         }
     }
 
+    /// The span of an element from the original offset `start` to offset `end` of the text, for a handler.
+    #[inline]
+    pub(super) fn element_span_for<H: Handler>(&self, start: u64, end: usize) -> Span {
+        if H::SPANS || H::ELEMENT_ENDS {
+            self.span_from(start, end)
+        } else {
+            Span::default()
+        }
+    }
+
     /// The span from the original offset `start` to offset `end` of the text.
     #[inline]
     pub(super) fn span_from(&self, start: u64, end: usize) -> Span {

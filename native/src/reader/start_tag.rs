@@ -78,7 +78,7 @@ impl DocumentParser {
         )?;
         if is_empty {
             handler
-                .end_element(span, span.after())
+                .end_element(window.element_span_for::<H>(span.start, end), span.after())
                 .map_err(|stop| ParseError::stop(stop, start))?;
             self.name_table.leave(mark);
         } else {

@@ -72,6 +72,20 @@ class SequentialMatcher:
             self.paths.match(document, header), self.keywords.match(document, header)
         )
 
+    def match_observed(
+        self,
+        document: Buffer,
+        header: HeaderFields = NO_FIELDS,
+        *,
+        label_paths: bool = False,
+        stop_at: int | None = None,
+    ) -> Outcome:
+        """Match a document in memory up to an offset, and collect its label paths."""
+        return combine_outcomes(
+            self.paths.match_observed(document, header, label_paths=label_paths, stop_at=stop_at),
+            self.keywords.match_observed(document, header, stop_at=stop_at),
+        )
+
     def match_file(self, path: str | PathLike[str], header: HeaderFields = NO_FIELDS) -> Outcome:
         """Match a file; it is read twice."""
         return combine_outcomes(
@@ -132,7 +146,12 @@ def combine_outcomes(paths: Outcome, keywords: Outcome) -> Outcome:
     if error is not None:
         return Outcome(ResolvedIds(), error=error)
     ids = ResolvedIds([*paths.handles.ids(), *keywords.handles.ids()])
-    return Outcome(ids, paths.work, set_aside=[*paths.set_aside, *keywords.set_aside])
+    return Outcome(
+        ids,
+        paths.work,
+        set_aside=[*paths.set_aside, *keywords.set_aside],
+        label_paths=paths.label_paths,
+    )
 
 
 def combine_batches(paths: BatchOutcome, keywords: BatchOutcome) -> BatchOutcome:

@@ -21,6 +21,7 @@ from penstock.language import Query
 from penstock.language.keywords.tokenizer_options import TokenizerOptions
 from penstock.matching.answers import Answer, Form
 from penstock.matching.header_tests import NO_FIELDS, HeaderFields
+from penstock.matching.label_paths import LabelPaths
 from penstock.matching.results import NO_WORK, Explanation, Handles, IndexStats, Work
 
 Buffer: TypeAlias = bytes | bytearray | memoryview
@@ -58,6 +59,8 @@ class Outcome:
     error: DocumentError | None = None
     set_aside: Sequence[str] = ()
     """Subscriptions that were not evaluated to the end; see :attr:`Matches.set_aside`."""
+    label_paths: LabelPaths | None = None
+    """The label paths, if they were requested."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +100,20 @@ class EngineMatcher(Protocol):
 
     def match(self, document: Buffer, header: HeaderFields = NO_FIELDS) -> Outcome:
         """Match a document in memory."""
+
+    def match_observed(
+        self,
+        document: Buffer,
+        header: HeaderFields = NO_FIELDS,
+        *,
+        label_paths: bool = False,
+        stop_at: int | None = None,
+    ) -> Outcome:
+        """Match a document in memory up to an offset, and collect its label paths.
+
+        Reading ends after the first end tag that ends at ``stop_at`` or later, outside of entities;
+        all open elements end there.
+        """
 
     def match_file(self, path: str | PathLike[str], header: HeaderFields = NO_FIELDS) -> Outcome:
         """Match a file."""

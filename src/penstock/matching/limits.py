@@ -31,6 +31,10 @@ OTHER_NAMESPACES_MAX: Final[int] = 3
 OTHER_NAMESPACES_BYTES_MAX: Final[int] = 16 << 20
 """Size of the largest document that an explanation searches for them."""
 
+LABEL_PATHS_MAX: Final[int] = 4096
+"""Distinct label paths of a document and attribute names at them, together; beyond it, they are not
+reported."""
+
 HEADER_TESTS_MAX: Final[int] = 16
 """Header fields that one subscription tests; beyond it, the subscription is refused with the code
 `subscription.where`."""

@@ -51,6 +51,7 @@ class Matcher:
         document: Buffer | Document,
         *,
         fragments: bool = False,
+        label_paths: bool = False,
         header: Header | HeaderFields | None = None,
     ) -> Matches:
         """Match one document.
@@ -62,6 +63,8 @@ class Matcher:
         fragments
             Also return the fragments that each query selected; see :attr:`Matches.untold` for the
             exceptions.
+        label_paths
+            Also return the distinct label paths of the document, from the same reading.
         header
             The header that subscriptions with ``where`` test; by default that of a
             :class:`~penstock.documents.Document`.
@@ -78,8 +81,50 @@ class Matcher:
         ()
         """
         data = bytes_of(document)
-        outcome = self._engine.match(data, self._fields(header, document))
+        fields = self._fields(header, document)
+        if label_paths:
+            outcome = self._engine.match_observed(data, fields, label_paths=True)
+        else:
+            outcome = self._engine.match(data, fields)
         return self._matches(outcome, data if fragments else None)
+
+    def match_prefix(
+        self,
+        document: Buffer | Document,
+        *,
+        stop_at: int,
+        label_paths: bool = False,
+        header: Header | HeaderFields | None = None,
+    ) -> Matches:
+        """Match the beginning of a document that is known to be well-formed.
+
+        Reading ends after the first end tag that ends at ``stop_at`` or later, outside of entities,
+        and all open elements end there. What follows is neither read nor checked.
+        :attr:`Work.bytes_read` is the number of bytes up to that tag.
+
+        Parameters
+        ----------
+        document, label_paths, header
+            As for :meth:`match`.
+        stop_at
+            An offset in the bytes of the document.
+
+        Examples
+        --------
+        >>> from penstock import SubscriptionIndex
+        >>> index = SubscriptionIndex()
+        >>> index.add("title", "//title")
+        >>> index.add("item", "//item")
+        >>> document = b"<news><title>Storm</title><item/></news>"
+        >>> matches = index.matcher().match_prefix(document, stop_at=20)
+        >>> matches.ids, matches.counters.work.bytes_read
+        (('title',), 26)
+        """
+        data = bytes_of(document)
+        outcome = self._engine.match_observed(
+            data, self._fields(header, document), label_paths=label_paths, stop_at=stop_at
+        )
+        return self._matches(outcome, None)
 
     def match_file(
         self,
@@ -205,6 +250,7 @@ def matches_of(
         fragments={name: tuple(parts) for name, parts in selected.items()},
         untold=untold,
         set_aside=outcome.set_aside,
+        label_paths=outcome.label_paths,
     )
 
 

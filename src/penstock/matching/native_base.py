@@ -13,6 +13,8 @@ from penstock.errors import DocumentError, EngineError, IndexFileError, QueryErr
 from penstock.language.source_position import position_of, utf8_size
 from penstock.matching.engine import BatchOutcome, Buffer, Outcome
 from penstock.matching.header_tests import NO_FIELDS, HeaderFields, is_testable
+from penstock.matching.label_paths import LabelPaths
+from penstock.matching.limits import LABEL_PATHS_MAX
 from penstock.matching.results import Handles, IndexStats, Work
 from penstock.native import native
 
@@ -78,6 +80,22 @@ class NativeMatcherBase:
     def match(self, document: Buffer, header: HeaderFields = NO_FIELDS) -> Outcome:
         """Match a document in memory."""
         return outcome_of(*self.core.match_bytes(document, native_header(header)))
+
+    def match_observed(
+        self,
+        document: Buffer,
+        header: HeaderFields = NO_FIELDS,
+        *,
+        label_paths: bool = False,
+        stop_at: int | None = None,
+    ) -> Outcome:
+        """Match a document in memory up to an offset, and collect its label paths."""
+        paths_max = LABEL_PATHS_MAX if label_paths else 0
+        outcome, core = self.core.match_observed(
+            document, native_header(header), paths_max, stop_at
+        )
+        paths = None if core is None else LabelPaths(core=core)
+        return outcome_of(*outcome, label_paths=paths)
 
     def match_file(self, path: str | PathLike[str], header: HeaderFields = NO_FIELDS) -> Outcome:
         """Match a file in one streaming pass."""
@@ -213,12 +231,20 @@ def _as_bytes(buffer: pa.Buffer | None) -> memoryview:
 
 
 def outcome_of(
-    handles: Handles, set_aside: Handles, counters: Mapping[str, int], refusal: Refusal | None
+    handles: Handles,
+    set_aside: Handles,
+    counters: Mapping[str, int],
+    refusal: Refusal | None,
+    label_paths: LabelPaths | None = None,
 ) -> Outcome:
     """Converts the result of one document."""
     error = None if refusal is None else document_error(refusal)
     return Outcome(
-        handles, Work(**counters), error, tuple(set_aside.ids()) if len(set_aside) else ()
+        handles,
+        Work(**counters),
+        error,
+        tuple(set_aside.ids()) if len(set_aside) else (),
+        label_paths,
     )
 
 

@@ -17,6 +17,7 @@ from penstock.language.keywords.query import spelled
 
 if TYPE_CHECKING:
     from penstock.matching.answers import Answer
+    from penstock.matching.label_paths import LabelPaths
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,6 +149,7 @@ class Matches:
         "counters",
         "errors",
         "fragments",
+        "label_paths",
         "set_aside",
         "untold",
     )
@@ -157,6 +159,7 @@ class Matches:
     fragments: Mapping[str, tuple[Fragment, ...]]
     untold: frozenset[str]
     set_aside: frozenset[str]
+    label_paths: LabelPaths | None
 
     def __init__(
         self,
@@ -167,6 +170,7 @@ class Matches:
         fragments: Mapping[str, tuple[Fragment, ...]] | None = None,
         untold: Iterable[str] = (),
         set_aside: Iterable[str] = (),
+        label_paths: LabelPaths | None = None,
     ) -> None:
         self._handles = handles
         self._ids: tuple[str, ...] | None = None
@@ -182,6 +186,10 @@ class Matches:
         """Ids that were set aside: it is unknown whether they match, because the document's work
         budget was spent. None of them is in :attr:`ids`, and :attr:`work_error` names them. All
         other subscriptions are decided exactly."""
+        self.label_paths = label_paths
+        """The distinct label paths of the document; ``None`` unless requested, for a refused
+        document, under a mapping, and beyond
+        :data:`~penstock.matching.limits.LABEL_PATHS_MAX`."""
 
     @property
     def work_error(self) -> DocumentError | None:
@@ -237,6 +245,7 @@ class Matches:
             "fragments": dict(self.fragments),
             "untold": self.untold,
             "set_aside": self.set_aside,
+            "label_paths": self.label_paths,
         }
         return (_resolved, (self.ids, rest))
 

@@ -125,6 +125,7 @@ class MediatedMatcher:
         mapping: SchemaMapping | None,
         *,
         fragments: bool = False,
+        label_paths: bool = False,
         header: Header | HeaderFields | None = None,
     ) -> Matches:
         """Match one document.
@@ -137,11 +138,18 @@ class MediatedMatcher:
             The mapping to the global schema; ``None`` matches the document unchanged.
         fragments
             Also return the fragments of the original that each query selected.
+        label_paths
+            Without a mapping: also return the distinct label paths of the document.
         header
             As for :meth:`Matcher.match`.
         """
         if mapping is None or self._paths is None:
-            return self._matcher.match(document, fragments=fragments, header=header)
+            return self._matcher.match(
+                document,
+                fragments=fragments,
+                label_paths=label_paths and mapping is None,
+                header=header,
+            )
         content = bytes_of(document)
         fields = fields_of(header, document) if self._matcher.tests_headers else NO_FIELDS
         outcome = self._paths.match(content, mapping, fields)
@@ -149,6 +157,16 @@ class MediatedMatcher:
             outcome = combine_outcomes(outcome, self._keywords.match(content, fields))
         select = partial(self.select, content, mapping) if fragments else None
         return matches_of(outcome, select)
+
+    def match_prefix(
+        self,
+        document: Buffer | Document,
+        *,
+        stop_at: int,
+        header: Header | HeaderFields | None = None,
+    ) -> Matches:
+        """Match the beginning of a document without a mapping, as :meth:`Matcher.match_prefix`."""
+        return self._matcher.match_prefix(document, stop_at=stop_at, header=header)
 
     def match_batch(
         self,

@@ -9,6 +9,7 @@ from os import PathLike
 from typing import Any, Final
 
 from penstock.documents import Fragment, Limits
+from penstock.documents.reference.reader import Reading
 from penstock.errors import DocumentError, QueryError
 from penstock.language.keywords.query import KeywordQuery, parse_keywords
 from penstock.language.keywords.tokenizer_options import TOKENIZER_BEFORE_OPTIONS, TokenizerOptions
@@ -130,12 +131,8 @@ class ReferenceKeywordMatcher(ReferenceMatcherBase):
         """Whether some subscription tests header fields."""
         return any(each.where for each in self._by_id.values())
 
-    def match(self, document: Buffer, header: HeaderFields = NO_FIELDS) -> Outcome:
-        """Match a document in memory."""
-        try:
-            reading = self._read(document)
-        except DocumentError as reason:
-            return Outcome(ResolvedIds(), error=reason)
+    def _match(self, reading: Reading, header: HeaderFields) -> Outcome:
+        """Match a document that was read."""
         elements = keyword_tree(reading.events, self._options)
         ids: list[str] = []
         for query, equal in self._ids_by_query.items():

@@ -15,6 +15,7 @@ from typing import Any
 from lxml import etree
 
 from penstock.documents import Context, Fragment, Limits, Summary
+from penstock.documents.reference.reader import Reading
 from penstock.errors import DocumentError, QueryError
 from penstock.language import Subscription, contains, normalise
 from penstock.language.xpath.ast import Query
@@ -176,12 +177,8 @@ class ReferenceMatcher(ReferenceMatcherBase):
         """Whether some subscription tests header fields."""
         return any(each.where for each in self._by_id.values())
 
-    def match(self, document: Buffer, header: HeaderFields = NO_FIELDS) -> Outcome:
-        """Match a document in memory."""
-        try:
-            reading = self._read(document)
-        except DocumentError as reason:
-            return Outcome(ResolvedIds(), error=reason)
+    def _match(self, reading: Reading, header: HeaderFields) -> Outcome:
+        """Match a document that was read."""
         tree = tree_of(reading.events)
         ids: list[str] = []
         for equal in self._ids_by_query.values():

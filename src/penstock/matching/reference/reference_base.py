@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 from typing import Generic, Protocol, TypeVar
@@ -17,7 +18,10 @@ from penstock.documents.reference.reader import Reading
 from penstock.errors import DocumentError, QueryError, error
 from penstock.matching.engine import BatchOutcome, Buffer, Outcome
 from penstock.matching.header_tests import NO_FIELDS, HeaderFields
-from penstock.matching.results import NO_WORK
+from penstock.matching.label_paths import label_paths_of
+from penstock.matching.limits import LABEL_PATHS_MAX
+from penstock.matching.reference.document_prefix import prefix_of
+from penstock.matching.results import NO_WORK, ResolvedIds
 
 
 class SubscriptionEntry(Protocol):
@@ -126,8 +130,35 @@ class ReferenceMatcherBase(ABC):
         self.limits = limits
 
     @abstractmethod
+    def _match(self, reading: Reading, header: HeaderFields) -> Outcome:
+        """Match a document that was read."""
+
     def match(self, document: Buffer, header: HeaderFields = NO_FIELDS) -> Outcome:
         """Match a document in memory."""
+        return self.match_observed(document, header)
+
+    def match_observed(
+        self,
+        document: Buffer,
+        header: HeaderFields = NO_FIELDS,
+        *,
+        label_paths: bool = False,
+        stop_at: int | None = None,
+    ) -> Outcome:
+        """Match a document in memory up to an offset, and collect its label paths.
+
+        The whole document must be well-formed.
+        """
+        try:
+            reading = self._read(document)
+        except DocumentError as reason:
+            return Outcome(ResolvedIds(), error=reason)
+        if stop_at is not None:
+            reading = prefix_of(reading, stop_at)
+        outcome = self._match(reading, header)
+        if not label_paths:
+            return outcome
+        return replace(outcome, label_paths=label_paths_of(reading.events, LABEL_PATHS_MAX))
 
     def match_file(self, path: str | PathLike[str], header: HeaderFields = NO_FIELDS) -> Outcome:
         """Match a file, reading it into memory."""
