@@ -19,6 +19,7 @@
 //! * [`path_index`]: the index of path subscriptions;
 //! * [`matching`]: the engine for path subscriptions;
 //! * [`containment_index`]: subscriptions whose queries contain, or are contained in, a query;
+//! * [`routes`]: where a document goes, by its matches or by a match list;
 //! * [`keywords`]: the index of keyword subscriptions and their engine;
 //! * `combined`: both kinds of subscriptions matched in one reading;
 //! * `baselines` (feature `baselines`): the papers' algorithms and rival engines, for measurements;
@@ -45,6 +46,7 @@ pub mod reader;
 pub mod records;
 pub mod relations;
 pub mod rewriting;
+pub mod routes;
 mod sample_paths;
 pub mod select;
 pub mod subscription_store;

@@ -62,6 +62,7 @@ MAY_USE: dict[str, set[str]] = {
         "tokenizer",
         "xpath",
     },
+    "routes": {"dispatch", "subscription_store"},
     "combined": {"dispatch", "keywords", "matching", "subscription_store"},
     "baselines": {
         "dispatch",

@@ -18,6 +18,7 @@ mod paths;
 mod reader;
 mod records;
 mod relations;
+mod route_table;
 mod sample_paths;
 mod select;
 mod xpath;
@@ -51,6 +52,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(paths::process_cache_bytes, module)?)?;
     module.add_class::<outcomes::Handles>()?;
     module.add_class::<label_paths::LabelPaths>()?;
+    module.add_class::<route_table::RouteTable>()?;
     module.add_function(wrap_pyfunction!(keywords::words, module)?)?;
     module.add_function(wrap_pyfunction!(keywords::parse_keywords, module)?)?;
     module.add_function(wrap_pyfunction!(keywords::keyword_limits, module)?)?;

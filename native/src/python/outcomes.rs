@@ -151,6 +151,13 @@ pub struct Handles {
     handles: Vec<u32>,
 }
 
+impl Handles {
+    /// The matcher, and the handles in no particular order.
+    pub(super) fn parts(&self) -> (&Arc<dyn DocumentMatcher>, &[u32]) {
+        (&self.matcher, &self.handles)
+    }
+}
+
 #[pymethods]
 impl Handles {
     fn __len__(&self) -> usize {

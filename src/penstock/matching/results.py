@@ -208,6 +208,11 @@ class Matches:
         return cls(ResolvedIds(), counters=counters, errors=(reason,))
 
     @property
+    def handles(self) -> Handles:
+        """The matches as handles of the engine, which need not be resolved to be counted."""
+        return self._handles
+
+    @property
     def ids(self) -> tuple[str, ...]:
         """The ids, resolved at first access, in no particular order."""
         if self._ids is None:

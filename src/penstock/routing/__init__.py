@@ -2,6 +2,12 @@
 
 from penstock.routing.aggregate_delta import AggregateDelta, AggregateReplica, digest_of
 from penstock.routing.aggregated_set import AggregatedSet
+from penstock.routing.annotation_kinds import (
+    ALL_KINDS,
+    NO_KINDS,
+    AnnotationKind,
+    AnnotationOptions,
+)
 from penstock.routing.containment_order import ContainmentPair, containment_order
 from penstock.routing.forward_queue import OverflowPolicy
 from penstock.routing.limits import RouterLimits
@@ -24,6 +30,7 @@ from penstock.routing.router_inputs import (
     Unsubscribe,
 )
 from penstock.routing.router_messages import (
+    AnnotationReport,
     DigestConfirmation,
     DigestRequest,
     ForwardedDocument,
@@ -36,6 +43,7 @@ from penstock.routing.router_outputs import (
     DocumentRefused,
     ForwardDiscarded,
     MessageRefused,
+    NeighbourDistrusted,
     RouterOutput,
     SendMessage,
     SubscriptionsSetAside,
@@ -44,10 +52,15 @@ from penstock.routing.router_state import NeighbourState, RouterCounters, Router
 from penstock.routing.synopsis import SampledDocuments, Synopsis
 
 __all__ = [
+    "ALL_KINDS",
+    "NO_KINDS",
     "UNIVERSAL",
     "AggregateDelta",
     "AggregateReplica",
     "AggregatedSet",
+    "AnnotationKind",
+    "AnnotationOptions",
+    "AnnotationReport",
     "ContainmentPair",
     "Delivery",
     "DigestConfirmation",
@@ -64,6 +77,7 @@ __all__ = [
     "Merger",
     "MessageReceived",
     "MessageRefused",
+    "NeighbourDistrusted",
     "NeighbourState",
     "NeighbourStatus",
     "OverflowPolicy",

@@ -33,6 +33,20 @@ class AnnouncedInterest:
         """The aggregated set, whose patterns the neighbour has once it has applied all deltas."""
         return self._members
 
+    @property
+    def digest(self) -> str:
+        """The digest of the announced set."""
+        return self._members.digest
+
+    @property
+    def digests(self) -> list[bytes]:
+        """The digests of the announced patterns."""
+        return [pattern.digest for pattern in self._members.patterns]
+
+    def container(self, member: str) -> bytes:
+        """The digest of an announced pattern that contains a member."""
+        return self._members.pattern_for(member).digest
+
     def change(
         self, added: Mapping[str, Pattern], removed: Iterable[str]
     ) -> SubscriptionDelta | None:

@@ -12,6 +12,12 @@ from penstock.language import TokenizerOptions
 from penstock.matching.query_indexes import NumberedQuery, QueryIndexes
 from penstock.mediation import Mapping as SchemaMapping
 from penstock.mediation import MediatedMatcher
+from penstock.routing.limits import PREPARED_TARGETS_PER_DOCUMENT
+from penstock.routing.native_route_table import new_route_table
+from penstock.routing.routes import DIGEST_BYTES, LOCAL, Routes
+
+NOT_ANNOUNCED = bytes(DIGEST_BYTES)
+"""Stands for the digest of a subscription whose own query is not announced."""
 
 
 class LocalTarget(NamedTuple):
@@ -30,6 +36,14 @@ class NeighbourTarget(NamedTuple):
 Target: TypeAlias = LocalTarget | NeighbourTarget
 
 
+class TargetQuery(NamedTuple):
+    """The query of a target."""
+
+    numbered: Callable[[int], NumberedQuery]
+    digest: bytes
+    """Digest of the pattern that matches the same documents, or :data:`NOT_ANNOUNCED`."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Targets:
     """Where a document goes."""
@@ -37,8 +51,9 @@ class Targets:
     subscriptions: tuple[str, ...] = ()
     """Local subscriptions that match, in order of their ids."""
 
-    neighbours: tuple[str, ...] = ()
-    """Neighbours with a pattern that matches or was set aside, in order of their names."""
+    forwards: tuple[tuple[str, bytes], ...] = ()
+    """Neighbours with a pattern that matches or was set aside, in order of their names, and the
+    match list for each."""
 
     set_aside: tuple[str, ...] = ()
     """Local subscriptions of which it is unknown whether they match."""
@@ -50,15 +65,19 @@ class Targets:
 class InterestIndex:
     """The queries of local subscriptions and of neighbours, under common numbers."""
 
-    def __init__(self, limits: Limits) -> None:
+    def __init__(self, limits: Limits, neighbours: Iterable[str] = ()) -> None:
         self._limits = limits
         self._indexes = QueryIndexes(TokenizerOptions())
-        self._targets: dict[str, Target] = {}
+        self._targets: dict[int, Target] = {}
         self._numbers: dict[Target, int] = {}
         self._next = 0
         self._matcher: MediatedMatcher | None = None
+        self._names = ("", *sorted(neighbours))
+        self._groups = {name: group for group, name in enumerate(self._names) if group != LOCAL}
+        self._routes = new_route_table()
+        self._documents_since_change = 0
 
-    def add(self, queries: Mapping[Target, Callable[[int], NumberedQuery]]) -> None:
+    def add(self, queries: Mapping[Target, TargetQuery]) -> None:
         """Add queries, all or none.
 
         Raises
@@ -72,43 +91,101 @@ class InterestIndex:
         self._next += len(queries)
         numbers = dict(enumerate(queries, start=first))
         refused = self._indexes.add(
-            numbered(number) for number, numbered in enumerate(queries.values(), start=first)
+            query.numbered(number) for number, query in enumerate(queries.values(), start=first)
         )
-        self._matcher = None
+        self._changed()
         if refused:
             for number in numbers:
                 self._indexes.discard(number)
             raise refused[min(refused)]
         self._numbers |= {target: number for number, target in numbers.items()}
-        self._targets |= {str(number): target for number, target in numbers.items()}
+        self._targets |= numbers
+        by_group: dict[int, list[tuple[int, bytes]]] = {}
+        for number, (target, query) in enumerate(queries.items(), start=first):
+            by_group.setdefault(self._group_of(target), []).append((number, query.digest))
+        for group, digested in by_group.items():
+            self._routes.add(group, digested)
 
     def discard(self, targets: Iterable[Target]) -> None:
         """Remove queries."""
-        for target in targets:
-            number = self._numbers.pop(target)
-            del self._targets[str(number)]
+        numbers = [self._numbers.pop(target) for target in targets]
+        for number in numbers:
+            del self._targets[number]
             self._indexes.discard(number)
-            self._matcher = None
+        if numbers:
+            self._routes.remove(numbers)
+            self._changed()
 
-    def match(self, document: Document, mapping: SchemaMapping | None) -> Targets:
-        """Read a document once, and return where it goes.
+    def announce(self, neighbour: str, added: Iterable[bytes], removed: Iterable[bytes]) -> None:
+        """Change the digests of the patterns that are announced to a neighbour."""
+        self._routes.announce(self._groups[neighbour], added, removed)
+        self._documents_since_change = 0
+
+    def match(
+        self, document: Document, mapping: SchemaMapping | None, source: str | None = None
+    ) -> Targets:
+        """Read a document once, and return where it goes; nothing returns to the source.
 
         With a mapping, XPath queries refer to the rewritten document.
         """
         matches = self._snapshot().match(document, mapping)
         if matches.errors:
             return Targets(refusal=matches.errors[0])
-        matched = [self._targets[number] for number in matches.ids]
-        unknown = [self._targets[number] for number in matches.set_aside]
-        # A document that a neighbour may want is forwarded: nothing is lost to the work budget.
-        interested = {
-            each.neighbour for each in matched + unknown if isinstance(each, NeighbourTarget)
-        }
-        return Targets(
-            subscriptions=_local(matched),
-            neighbours=tuple(sorted(interested)),
-            set_aside=_local(unknown),
+        group = None if source is None else self._groups[source]
+        return self._targets_of(self._routes.of_matches(matches, group))
+
+    def decide(
+        self, match_list: bytes, source: str, container_of: Callable[[Target], bytes]
+    ) -> Targets | None:
+        """Where a document goes by a neighbour's match list, without reading it.
+
+        Parameters
+        ----------
+        match_list
+            The patterns of the set that is announced to the source that match the document.
+        source
+            The neighbour.
+        container_of
+            The digest of the announced pattern that contains the pattern of a target.
+
+        Returns
+        -------
+        Targets | None
+            ``None`` if the list leaves something to be decided.
+
+        Raises
+        ------
+        ValueError
+            The list is malformed.
+        """
+        group = self._groups[source]
+        if self._routes.must_be_prepared(group) and not self._prepare(group, container_of):
+            return None
+        routes = self._routes.of_match_list(group, match_list)
+        return None if routes.is_undecided else self._targets_of(routes)
+
+    def _prepare(self, group: int, container_of: Callable[[Target], bytes]) -> bool:
+        unannounced = self._routes.unannounced(group)
+        self._documents_since_change += 1
+        if len(unannounced) > PREPARED_TARGETS_PER_DOCUMENT * self._documents_since_change:
+            return False
+        targets = self._targets
+        self._routes.set_containers(
+            group, ((number, container_of(targets[number])) for number in unannounced)
         )
+        return True
+
+    def _targets_of(self, routes: Routes) -> Targets:
+        # A document that a neighbour may want is forwarded: nothing is lost to the work budget.
+        return Targets(
+            subscriptions=self._local(routes.local),
+            forwards=tuple([(self._names[group], encoded) for group, encoded in routes.forwards]),
+            set_aside=self._local(routes.unknown),
+        )
+
+    def _local(self, numbers: Sequence[int]) -> tuple[str, ...]:
+        targets = self._targets
+        return tuple(sorted([targets[number][0] for number in numbers])) if numbers else ()
 
     def select(
         self, document: Document, mapping: SchemaMapping | None, ids: Sequence[str]
@@ -124,11 +201,14 @@ class InterestIndex:
             return {}
         return {numbers[number]: fragments for number, fragments in selected.items()}
 
+    def _group_of(self, target: Target) -> int:
+        return self._groups[target.neighbour] if isinstance(target, NeighbourTarget) else LOCAL
+
+    def _changed(self) -> None:
+        self._matcher = None
+        self._documents_since_change = 0
+
     def _snapshot(self) -> MediatedMatcher:
         if self._matcher is None:
             self._matcher = MediatedMatcher(self._indexes.matcher(self._limits))
         return self._matcher
-
-
-def _local(targets: Iterable[Target]) -> tuple[str, ...]:
-    return tuple(sorted(each.id for each in targets if isinstance(each, LocalTarget)))

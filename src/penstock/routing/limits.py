@@ -60,6 +60,34 @@ MERGE_ROUND_SHARE: Final[int] = 8
 """Of the patterns, at most one in this number is merged per round, before the selectivity of the
 new candidates is estimated together."""
 
+# Annotations
+
+ANNOTATION_BYTES_MAX: Final[int] = 1 << 16
+"""Bytes of the annotations of a document. A sender omits what does not fit; a receiver ignores
+larger headers."""
+
+ANNOTATION_BYTES_FREE: Final[int] = 256
+"""Bytes of annotations that a document may have however small it is."""
+
+ANNOTATION_SHARE_MAX: Final[float] = 0.05
+"""Bytes of annotations relative to the document, beyond the free ones."""
+
+ANNOTATION_REPORT_DOCUMENTS: Final[int] = 64
+"""Annotated documents after which a router reports to the sender what their annotations saved."""
+
+ANNOTATION_PROBE_DOCUMENTS: Final[int] = 64
+"""Of the documents for a neighbour, one in this number has all kinds of annotations, so that a kind
+which did not pay off is tried again."""
+
+ANNOTATION_GAIN_MIN: Final[int] = 4
+"""Bytes of documents that are not read, for each byte of a kind of annotation, below which the kind
+is omitted."""
+
+PREPARED_TARGETS_PER_DOCUMENT: Final[int] = 256
+"""After a change, targets below merged patterns are located for match lists at this rate: until
+enough documents have arrived, they are read. With steady changes, locating the targets would cost
+more than reading."""
+
 # Routers
 
 DELIVERY_FRAGMENTS_MAX: Final[int] = 1_000

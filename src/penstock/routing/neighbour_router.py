@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from penstock.errors import PenstockError, error
 from penstock.matching.header_tests import header_test_error
 from penstock.routing.aggregate_delta import AggregateDelta, AggregateReplica
+from penstock.routing.annotation_gain import AnnotationGain, ReceivedGain
 from penstock.routing.announced_interest import AnnouncedInterest
 from penstock.routing.forward_queue import ForwardQueue
 from penstock.routing.limits import RouterLimits
@@ -51,10 +52,33 @@ class NeighbourRouter:
     requests: int
     """Number of digest requests that were sent to the neighbour."""
 
+    gain: AnnotationGain
+    """Decides which annotations the neighbour gets."""
+
+    received_gain: ReceivedGain = field(default_factory=ReceivedGain)
+    """What the neighbour's annotations saved."""
+
+    interest_digest: bytes = b""
+    """The digest of :attr:`interest`."""
+
+    announced_digest: bytes = b""
+    """The digest of :attr:`announced`."""
+
+    is_authenticated: bool = False
+    """Whether the neighbour proved who it is when the link came up."""
+
+    is_distrusted: bool = False
+    """Whether its annotations proved to be wrong."""
+
     @property
     def is_up(self) -> bool:
         """Whether messages can be sent."""
         return self.status in LINK_IS_UP
+
+    @property
+    def is_trusted(self) -> bool:
+        """Whether the neighbour's annotations are used."""
+        return self.is_authenticated and not self.is_distrusted
 
     @property
     def is_known(self) -> bool:

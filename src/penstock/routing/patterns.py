@@ -138,7 +138,7 @@ class Pattern:
     @cached_property
     def digest(self) -> bytes:
         """16 bytes that identify the pattern."""
-        return hashlib.blake2b(self.key.encode(), digest_size=16).digest()
+        return digest_of_key(self.key)
 
     @cached_property
     def is_universal(self) -> bool:
@@ -195,6 +195,11 @@ class Pattern:
 
 UNIVERSAL = Pattern(_ANYTHING)
 """``/*``, which every well-formed document matches: the last resort of an aggregate."""
+
+
+def digest_of_key(key: str) -> bytes:
+    """The digest of the pattern with this key."""
+    return hashlib.blake2b(key.encode(), digest_size=16).digest()
 
 
 def _tests(where: Mapping[str, str] | None) -> frozenset[tuple[str, str]]:

@@ -2,28 +2,33 @@
 
 from __future__ import annotations
 
+import random
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict
 from datetime import datetime
 from functools import partial
-from typing import Self, get_args
+from typing import Final, Self, get_args
 
 from penstock.documents import DeadLetter, Document, Limits
 from penstock.errors import DocumentError, PenstockError, QueryError, error
-from penstock.matching.query_indexes import NumberedQuery
 from penstock.mediation import Mapping as SchemaMapping
 from penstock.mediation.mapping_table import MappingTable
 from penstock.routing.aggregate_delta import AggregateReplica
+from penstock.routing.annotation_gain import AnnotationGain
+from penstock.routing.annotation_kinds import NO_KINDS, AnnotationKind, AnnotationOptions
+from penstock.routing.annotations import Annotator
 from penstock.routing.announced_interest import AnnouncedInterest
 from penstock.routing.document_mappings import DocumentMappings
 from penstock.routing.duplicate_window import DuplicateWindow
 from penstock.routing.forward_queue import ForwardQueue, OverflowPolicy
 from penstock.routing.interest_index import (
+    NOT_ANNOUNCED,
     InterestIndex,
     LocalTarget,
     NeighbourTarget,
     Target,
+    TargetQuery,
     Targets,
 )
 from penstock.routing.limits import AGGREGATE_NODES_MAX, RouterLimits
@@ -35,7 +40,7 @@ from penstock.routing.neighbour_transitions import (
     NeighbourInput,
     NeighbourStatus,
 )
-from penstock.routing.patterns import Pattern
+from penstock.routing.patterns import Pattern, digest_of_key
 from penstock.routing.router_inputs import (
     LinkDown,
     LinkReset,
@@ -48,6 +53,7 @@ from penstock.routing.router_inputs import (
     Unsubscribe,
 )
 from penstock.routing.router_messages import (
+    AnnotationReport,
     DigestConfirmation,
     DigestRequest,
     ForwardedDocument,
@@ -59,6 +65,7 @@ from penstock.routing.router_outputs import (
     DocumentRefused,
     ForwardDiscarded,
     MessageRefused,
+    NeighbourDistrusted,
     RouterOutput,
     SendMessage,
     SubscriptionsSetAside,
@@ -74,6 +81,11 @@ Outputs = Iterator[RouterOutput]
 
 NO_MAPPINGS = MappingTable({}, unknown_schema="as-is")
 """The mapping table of a router without a mediator."""
+
+DEFAULT_ANNOTATIONS: Final = AnnotationOptions()
+"""All kinds, as far as they save the neighbour more than they cost."""
+
+_MATCH_LIST_ALONE: Final = frozenset({AnnotationKind.MATCH_LIST})
 
 
 class Router:
@@ -96,6 +108,10 @@ class Router:
     mappings
         The mappings of publishers' schemas; without any, documents are matched unchanged unless
         their header carries a mapping.
+    annotations
+        Which annotations are sent, used and verified. Deliveries do not depend on it.
+    chance
+        Selects the documents whose annotations are verified.
 
     Examples
     --------
@@ -123,6 +139,8 @@ class Router:
         aggregate_nodes: int = AGGREGATE_NODES_MAX,
         overflow: OverflowPolicy = "discard-oldest",
         mappings: MappingTable = NO_MAPPINGS,
+        annotations: AnnotationOptions = DEFAULT_ANNOTATIONS,
+        chance: random.Random | None = None,
     ) -> None:
         states = tuple(NeighbourState(name=each) for each in neighbours)
         self._limits = limits or RouterLimits()
@@ -131,6 +149,9 @@ class Router:
         if overflow not in get_args(OverflowPolicy):
             raise error("routing.option", f"unknown overflow policy `{overflow}`")
         self._overflow = overflow
+        self._annotations = annotations
+        self._annotator = Annotator(self._document_limits)
+        self._chance = chance or random.Random()
         self._mappings = DocumentMappings(mappings)
         self._load(RouterState(name=name, neighbours=states))
 
@@ -144,6 +165,8 @@ class Router:
         aggregate_nodes: int = AGGREGATE_NODES_MAX,
         overflow: OverflowPolicy = "discard-oldest",
         mappings: MappingTable = NO_MAPPINGS,
+        annotations: AnnotationOptions = DEFAULT_ANNOTATIONS,
+        chance: random.Random | None = None,
     ) -> Self:
         """A router that continues from a state; all its links are down.
 
@@ -161,6 +184,8 @@ class Router:
             aggregate_nodes=aggregate_nodes,
             overflow=overflow,
             mappings=mappings,
+            annotations=annotations,
+            chance=chance,
         )
         try:
             restored._load(state)
@@ -177,11 +202,14 @@ class Router:
         self._window = DuplicateWindow(self._limits, state.remembered)
         self._counts = Counter(asdict(state.counters))
         self._window.forgotten = self._counts.pop("forgotten_publishers")
-        self._index = InterestIndex(self._document_limits)
+        self._index = InterestIndex(self._document_limits, names)
         interests = {each.name: _stored_interest(each) for each in state.neighbours}
         local = {each.id: each.pattern() for each in state.subscriptions}
         self._index.add(
-            {LocalTarget(each.id): each.numbered for each in self._subscriptions.values()}
+            {
+                LocalTarget(each.id): _target_query(each, local[each.id])
+                for each in self._subscriptions.values()
+            }
         )
         for name, interest in interests.items():
             self._index.add(_targets(name, interest.patterns))
@@ -192,13 +220,18 @@ class Router:
             for other, interest in interests.items():
                 if other != each.name:
                     members |= _members(other, interest.patterns)
+            announced = AnnouncedInterest(members, bound=self._aggregate_nodes)
+            self._index.announce(each.name, announced.digests, ())
             self._neighbours[each.name] = NeighbourRouter(
                 name=each.name,
                 status=NeighbourStatus.UNKNOWN if is_unknown else NeighbourStatus.DOWN,
                 interest=interests[each.name],
-                announced=AnnouncedInterest(members, bound=self._aggregate_nodes),
+                interest_digest=bytes.fromhex(interests[each.name].digest),
+                announced=announced,
+                announced_digest=bytes.fromhex(announced.digest),
                 queue=ForwardQueue(self._limits, self._overflow, each.waiting),
                 requests=each.requests,
+                gain=AnnotationGain(self._annotations),
             )
 
     def state(self) -> RouterState:
@@ -254,8 +287,10 @@ class Router:
             ``subscription.unknown``. Nothing is changed.
         """
         match input_:
-            case LinkUp(neighbour=name):
-                return tuple(self._link_up(self._neighbour(name)))
+            case LinkUp(neighbour=name, is_authenticated=is_authenticated):
+                neighbour = self._neighbour(name)
+                neighbour.is_authenticated = is_authenticated
+                return tuple(self._link_up(neighbour))
             case LinkDown(neighbour=name):
                 return tuple(self._advance(self._neighbour(name), NeighbourInput.LINK_DOWN))
             case LinkReset(neighbour=name, unacknowledged=documents):
@@ -321,6 +356,10 @@ class Router:
             case ForwardedDocument() as forwarded:
                 yield from self._advance(neighbour, NeighbourInput.DOCUMENT)
                 yield from self._forwarded(forwarded, neighbour, now)
+            case AnnotationReport() as report:
+                # Like a document, it changes nothing in what is known of the neighbour's interest.
+                yield from self._advance(neighbour, NeighbourInput.DOCUMENT)
+                neighbour.gain.reported(report)
             case DigestRequest() as request:
                 yield from self._advance(neighbour, NeighbourInput.DIGEST_REQUEST)
                 answer = neighbour.announced.answer(request)
@@ -382,6 +421,7 @@ class Router:
             raise error("routing.pattern", problem.message) from problem
         self._index.discard(_targets(neighbour.name, removed))
         neighbour.interest = interest
+        neighbour.interest_digest = bytes.fromhex(interest.digest)
         yield from self._announce(
             _members(neighbour.name, added), _members(neighbour.name, removed), neighbour
         )
@@ -397,6 +437,11 @@ class Router:
         for neighbour in self._neighbours.values():
             if neighbour is not origin:
                 delta = neighbour.announced.change(added, leaving)
+                if delta is not None:
+                    self._index.announce(
+                        neighbour.name, map(digest_of_key, delta.added), delta.removed
+                    )
+                    neighbour.announced_digest = bytes.fromhex(delta.after)
                 # Whoever is down now synchronises when its link is up.
                 if delta is not None and neighbour.is_up:
                     yield SendMessage(neighbour=neighbour.name, message=delta)
@@ -409,8 +454,11 @@ class Router:
             if each.id in self._subscriptions or each.id in added:
                 raise error("subscription.duplicate", f"the id `{each.id}` is in use")
             added[each.id] = each
-        members = {_local_member(id_): each.pattern() for id_, each in added.items()}
-        self._index.add({LocalTarget(id_): each.numbered for id_, each in added.items()})
+        patterns = {id_: each.pattern() for id_, each in added.items()}
+        members = {_local_member(id_): pattern for id_, pattern in patterns.items()}
+        self._index.add(
+            {LocalTarget(id_): _target_query(each, patterns[id_]) for id_, each in added.items()}
+        )
         self._subscriptions |= added
         yield from self._announce(members, ())
 
@@ -434,7 +482,7 @@ class Router:
     ) -> Outputs:
         document = forwarded.document
         mapping = partial(self._mappings.named, document, forwarded.mapping)
-        yield from self._document(document, mapping, source, now)
+        yield from self._document(document, mapping, source, now, forwarded.annotations)
 
     def _document(
         self,
@@ -442,8 +490,12 @@ class Router:
         find_mapping: Callable[[], SchemaMapping | None],
         source: NeighbourRouter | None,
         now: datetime,
+        annotations: bytes = b"",
     ) -> Outputs:
-        """Reads a document once; delivers and forwards it, but not to where it came from."""
+        """Delivers and forwards a document, but not to where it came from.
+
+        It is read at most once, and not at all if annotations decide where it goes.
+        """
         self._counts["received"] += 1
         if not self._window.add(document):
             self._counts["duplicates"] += 1
@@ -453,7 +505,19 @@ class Router:
         except DocumentError as problem:
             mapping, targets = None, Targets(refusal=problem)
         else:
-            targets = self._index.match(document, mapping)
+            decided = None
+            if annotations and source is not None:
+                decided = self._decide(document, source, annotations)
+                yield from self._report_gain(document, source, decided)
+                if decided is not None and self._is_verified():
+                    read = self._index.match(document, mapping, source.name)
+                    yield from self._compare(document, source, decided, read)
+                    decided = read
+                elif decided is not None:
+                    self._counts["not_read"] += 1
+            if decided is None:
+                decided = self._index.match(document, mapping, source.name if source else None)
+            targets = decided
         if targets.refusal is not None:
             self._counts["dead"] += 1
             yield DocumentRefused(dead_letter=DeadLetter.of(document, targets.refusal))
@@ -466,19 +530,74 @@ class Router:
                 message=f"the work budget is spent; {len(targets.set_aside)} subscriptions of this"
                 " router are set aside",
             )
-        neighbours = [
-            self._neighbours[name]
-            for name in targets.neighbours
-            if source is None or name != source.name
-        ]
-        is_matched = bool(targets.subscriptions or neighbours)
+        is_matched = bool(targets.subscriptions or targets.forwards)
         self._counts["matched" if is_matched else "unmatched"] += 1
         self._counts["false_forwards"] += source is not None and not is_matched
         yield from self._deliver(document, mapping, targets.subscriptions, now)
         digest = "" if mapping is None else mapping.digest
-        forwarded = ForwardedDocument(document=document, mapping=digest)
-        for neighbour in neighbours:
+        for name, match_list in targets.forwards:
+            neighbour = self._neighbours[name]
+            encoded = self._annotate(document, neighbour, match_list)
+            forwarded = ForwardedDocument(document=document, mapping=digest, annotations=encoded)
             yield from self._forward(forwarded, neighbour)
+
+    # Annotations
+
+    def _decide(
+        self, document: Document, source: NeighbourRouter, annotations: bytes
+    ) -> Targets | None:
+        """Where annotations send a document; ``None`` if it must be read."""
+        if not (self._annotations.uses_received and source.is_trusted):
+            return None
+        try:
+            parts = self._annotator.decode(annotations, document, source.announced_digest)
+            match_list = parts.get(AnnotationKind.MATCH_LIST)
+            if match_list is None:
+                return None
+            container_of = partial(_container, source.announced)
+            return self._index.decide(match_list, source.name, container_of)
+        except ValueError:
+            self._counts["ignored_annotations"] += 1
+            return None
+
+    def _report_gain(
+        self, document: Document, source: NeighbourRouter, decided: Targets | None
+    ) -> Outputs:
+        kinds = NO_KINDS if decided is None else _MATCH_LIST_ALONE
+        report = source.received_gain.add(kinds, len(document.content))
+        if report is not None and source.is_up:
+            yield SendMessage(neighbour=source.name, message=report)
+
+    def _is_verified(self) -> bool:
+        share = self._annotations.verified_share
+        return share > 0 and self._chance.random() < share
+
+    def _compare(
+        self, document: Document, source: NeighbourRouter, decided: Targets, read: Targets
+    ) -> Outputs:
+        """Distrusts the neighbour if reading contradicts its annotations."""
+        self._counts["verified_annotations"] += 1
+        # Which subscriptions are set aside depends on the router: that proves nothing.
+        if read == decided or read.set_aside:
+            return
+        source.is_distrusted = True
+        yield NeighbourDistrusted(
+            neighbour=source.name,
+            document=document,
+            code="routing.annotations",
+            message=f"the annotations of `{source.name}` contradict the document",
+        )
+
+    def _annotate(self, document: Document, neighbour: NeighbourRouter, match_list: bytes) -> bytes:
+        if not neighbour.is_authenticated:
+            return b""
+        kinds = neighbour.gain.next_kinds()
+        parts = {AnnotationKind.MATCH_LIST: match_list}
+        chosen = {kind: payload for kind, payload in parts.items() if kind in kinds}
+        encoded, sizes = self._annotator.encode(document, neighbour.interest_digest, chosen)
+        neighbour.gain.sent(sizes)
+        self._counts["annotation_bytes"] += len(encoded)
+        return encoded
 
     def _deliver(
         self,
@@ -517,16 +636,34 @@ def _local_member(id_: str) -> str:
     return f"local/{id_}"
 
 
+def _neighbour_member(neighbour: str, digest: bytes) -> str:
+    # The digest has a fixed length, so these names are distinct whatever the neighbour's name is.
+    return f"neighbour/{neighbour}/{digest.hex()}"
+
+
 def _members(neighbour: str, patterns: Iterable[Pattern]) -> dict[str, Pattern]:
     """Patterns of a neighbour as members of what is announced to the others."""
-    # The digest has a fixed length, so these names are distinct whatever the neighbour's name is.
-    return {f"neighbour/{neighbour}/{pattern.digest.hex()}": pattern for pattern in patterns}
+    return {_neighbour_member(neighbour, pattern.digest): pattern for pattern in patterns}
 
 
-def _targets(
-    neighbour: str, patterns: Iterable[Pattern]
-) -> dict[Target, Callable[[int], NumberedQuery]]:
-    return {NeighbourTarget(neighbour, pattern.digest): pattern.numbered for pattern in patterns}
+def _targets(neighbour: str, patterns: Iterable[Pattern]) -> dict[Target, TargetQuery]:
+    return {
+        NeighbourTarget(neighbour, pattern.digest): TargetQuery(pattern.numbered, pattern.digest)
+        for pattern in patterns
+    }
+
+
+def _target_query(subscription: LocalSubscription, pattern: Pattern) -> TargetQuery:
+    # A query that is too long to be announced is announced as everything, which decides nothing.
+    is_own = not pattern.is_universal
+    return TargetQuery(subscription.numbered, pattern.digest if is_own else NOT_ANNOUNCED)
+
+
+def _container(announced: AnnouncedInterest, target: Target) -> bytes:
+    """The digest of the announced pattern that contains the pattern of a target."""
+    if isinstance(target, LocalTarget):
+        return announced.container(_local_member(target.id))
+    return announced.container(_neighbour_member(target.neighbour, target.digest))
 
 
 def _stored_interest(state: NeighbourState) -> AggregateReplica:

@@ -17,6 +17,8 @@ class LinkUp:
     """The link to a neighbour is established: messages can be sent."""
 
     neighbour: str
+    is_authenticated: bool = False
+    """Whether the neighbour proved who it is. Only then its annotations are used."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
 from penstock.documents import Document
@@ -93,9 +94,36 @@ class ForwardedDocument:
     """Digest of the mapping under which the first router matched the document; empty if it needs
     none. All routers on the way match it under the same one."""
 
+    annotations: bytes = b""
+    """What the sender states about the document; see
+    :class:`~penstock.routing.annotation_header.AnnotationHeader`."""
+
     def __post_init__(self) -> None:
-        if not isinstance(self.document, Document) or not isinstance(self.mapping, str):
-            raise error("routing.message", "a forwarded document is a document and a digest")
+        if (
+            not isinstance(self.document, Document)
+            or not isinstance(self.mapping, str)
+            or type(self.annotations) is not bytes
+        ):
+            raise error(
+                "routing.message", "a forwarded document is a document, a digest and annotations"
+            )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnnotationReport:
+    """What the annotations of the receiver's documents saved the sender."""
+
+    documents: int
+    """Documents with annotations since the last report."""
+
+    bytes_not_read: Mapping[str, int] = field(default_factory=dict, hash=False)
+    """By kind of annotation."""
+
+    def __post_init__(self) -> None:
+        _check_number(self.documents)
+        sizes = self.bytes_not_read.values()
+        if not all(type(size) is int and size >= 0 for size in sizes):
+            raise error("routing.message", "a number of bytes is negative or not a number")
 
 
 RouterMessage: TypeAlias = (
@@ -104,13 +132,14 @@ RouterMessage: TypeAlias = (
     | DigestConfirmation
     | SubscriptionSnapshot
     | ForwardedDocument
+    | AnnotationReport
 )
 """All messages."""
 
 
 def _check_number(number: int) -> None:
     if type(number) is not int or number < 1:
-        raise error("routing.message", "requests are numbered from 1")
+        raise error("routing.message", "documents are counted and requests numbered from 1")
 
 
 def _check_digest(digest: str) -> None:

@@ -69,6 +69,17 @@ class MessageRefused:
     message: str
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NeighbourDistrusted:
+    """A document was read, and the annotations of a neighbour proved to be wrong. The driver closes
+    the link, and the router ignores the neighbour's annotations from now on."""
+
+    neighbour: str
+    document: Document
+    code: str
+    message: str
+
+
 RouterOutput: TypeAlias = (
     SendMessage
     | Delivery
@@ -76,5 +87,6 @@ RouterOutput: TypeAlias = (
     | SubscriptionsSetAside
     | ForwardDiscarded
     | MessageRefused
+    | NeighbourDistrusted
 )
 """All outputs."""

@@ -45,6 +45,21 @@ class RouterCounters:
     discarded: int = 0
     """Forwards that were discarded because too many waited."""
 
+    not_read: int = 0
+    """Documents that annotations decided without reading them."""
+
+    read_in_part: int = 0
+    """Documents of which annotations decided the rest."""
+
+    annotation_bytes: int = 0
+    """Bytes of annotations in forwards."""
+
+    ignored_annotations: int = 0
+    """Annotations that could not be used: damaged, or for another document, limits or set."""
+
+    verified_annotations: int = 0
+    """Documents that were read although annotations decided them, to compare."""
+
     refused_messages: int = 0
     forgotten_publishers: int = 0
     """Publishers whose duplicates are not recognised any more."""

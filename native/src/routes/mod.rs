@@ -1,0 +1,5 @@
+//! Where a document goes: from matched subscriptions, or from a match list, to local subscribers and
+//! neighbours.
+
+pub mod match_list;
+pub mod route_table;

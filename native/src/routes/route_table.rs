@@ -1,0 +1,447 @@
+//! The targets of a router, and the announced sets by which neighbours' match lists decide them.
+//!
+//! A target is a local subscription or a pattern of a neighbour's interest. It has a number, which is
+//! its id in the index, a group (0 for local subscriptions, one group for each neighbour) and the
+//! digest of its pattern. The patterns of a neighbour are ranked by digest; so are the patterns of the
+//! set that is announced to it.
+//!
+//! A match list of a neighbour decides a target if the announced set has the target's own pattern.
+//! Otherwise the target is undecided if the pattern that contains it matched, and does not match if
+//! that pattern did not.
+
+use std::sync::Arc;
+
+use hashbrown::{HashMap, HashSet};
+
+use crate::dispatch::DocumentMatcher;
+use crate::routes::match_list::{Malformed, MatchList};
+
+/// A pattern's digest.
+pub type Digest = [u8; 16];
+
+type FastState = foldhash::fast::RandomState;
+
+/// The group of local subscriptions.
+pub const LOCAL: u32 = 0;
+
+/// How many matchers' handles are kept: a mapping has a matcher of its own.
+const HANDLE_TABLES_MAX: usize = 2;
+
+/// A group, and in it the number of a local subscription or the rank of a pattern; in one integer,
+/// ordered by group.
+type Code = u64;
+
+const NO_CODE: Code = Code::MAX;
+
+fn code(group: u32, position: u32) -> Code {
+    u64::from(group) << 32 | u64::from(position)
+}
+
+#[derive(Clone, Copy)]
+struct Target {
+    group: u32,
+    digest: Digest,
+}
+
+/// Where a document goes, and what is undecided.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Routes {
+    /// Numbers of the local subscriptions that match; ascending.
+    pub local: Vec<u32>,
+    /// The groups of neighbours with a matching or unknown pattern, and the match lists for them.
+    pub forwards: Vec<(u32, MatchList)>,
+    /// Numbers of local subscriptions of which it is unknown whether they match; ascending.
+    pub unknown: Vec<u32>,
+    /// Whether something must be decided by other means.
+    pub is_undecided: bool,
+}
+
+/// What a match list of one neighbour decides.
+#[derive(Default)]
+struct Announced {
+    digests: HashSet<Digest, FastState>,
+    /// By number: the announced pattern that contains a target whose own pattern is not announced.
+    containers: HashMap<u32, Digest, FastState>,
+    /// By rank, in two parts: where the codes of a pattern begin and where the undecided ones among
+    /// them begin. Empty if it must be built.
+    starts: Vec<(u32, u32)>,
+    codes: Vec<Code>,
+    /// Whether some target is below no announced pattern.
+    has_uncontained: bool,
+}
+
+/// The targets of a router.
+#[derive(Default)]
+pub struct RouteTable {
+    targets: HashMap<u32, Target, FastState>,
+    announced: HashMap<u32, Announced, FastState>,
+    /// By group and digest; built on demand.
+    ranks: HashMap<(u32, Digest), u32, FastState>,
+    handle_codes: Vec<(Arc<dyn DocumentMatcher>, Vec<Code>)>,
+}
+
+impl RouteTable {
+    /// Adds targets of a group.
+    pub fn add(&mut self, group: u32, targets: impl IntoIterator<Item = (u32, Digest)>) {
+        self.reset();
+        let entries = targets.into_iter();
+        self.targets
+            .extend(entries.map(|(number, digest)| (number, Target { group, digest })));
+    }
+
+    /// Removes targets, if present.
+    pub fn remove(&mut self, numbers: &[u32]) {
+        self.reset();
+        for number in numbers {
+            self.targets.remove(number);
+        }
+    }
+
+    /// Changes the set that is announced to a neighbour.
+    pub fn announce(&mut self, group: u32, added: &[Digest], removed: &[Digest]) {
+        let announced = self.announced.entry(group).or_default();
+        announced.starts.clear();
+        announced.containers.clear();
+        for digest in removed {
+            announced.digests.remove(digest);
+        }
+        announced.digests.extend(added);
+    }
+
+    /// Numbers of the targets outside a group whose own pattern is not announced to that neighbour.
+    pub fn unannounced(&self, group: u32) -> Vec<u32> {
+        let announced = self.announced.get(&group).map(|set| &set.digests);
+        let is_announced =
+            |target: &Target| announced.is_some_and(|digests| digests.contains(&target.digest));
+        let entries = self.targets.iter();
+        entries
+            .filter(|(_, target)| target.group != group && !is_announced(target))
+            .map(|(&number, _)| number)
+            .collect()
+    }
+
+    /// States the announced patterns that contain targets whose own patterns are not announced.
+    pub fn set_containers(
+        &mut self,
+        group: u32,
+        containers: impl IntoIterator<Item = (u32, Digest)>,
+    ) {
+        let announced = self.announced.entry(group).or_default();
+        announced.starts.clear();
+        announced.containers = containers.into_iter().collect();
+    }
+
+    /// Whether [`RouteTable::set_containers`] must be called before a list of the group is used.
+    pub fn must_be_prepared(&self, group: u32) -> bool {
+        self.announced
+            .get(&group)
+            .is_none_or(|announced| announced.starts.is_empty())
+    }
+
+    fn reset(&mut self) {
+        self.ranks.clear();
+        self.handle_codes.clear();
+        for announced in self.announced.values_mut() {
+            announced.starts.clear();
+            announced.containers.clear();
+        }
+    }
+
+    /// The routes of a document that was read: `handles` match it, and of the targets with the numbers
+    /// `set_aside` it is unknown. Nothing returns to the group `source`.
+    pub fn of_matched(
+        &mut self,
+        matcher: &Arc<dyn DocumentMatcher>,
+        handles: &[u32],
+        set_aside: &[u32],
+        source: Option<u32>,
+    ) -> Routes {
+        let at = self.handle_table(matcher);
+        let codes = &self.handle_codes[at].1;
+        let of_handles = handles.iter().map(|&handle| codes[handle as usize]);
+        let matched = leaving(of_handles, source);
+        routes(&matched, &self.codes_of(set_aside, source), false)
+    }
+
+    /// The routes of a document that was read, by numbers instead of handles.
+    pub fn of_numbers(
+        &mut self,
+        matched: &[u32],
+        set_aside: &[u32],
+        source: Option<u32>,
+    ) -> Routes {
+        self.rank_targets();
+        let matched = self.codes_of(matched, source);
+        routes(&matched, &self.codes_of(set_aside, source), false)
+    }
+
+    fn codes_of(&self, numbers: &[u32], source: Option<u32>) -> Vec<Code> {
+        let known = numbers
+            .iter()
+            .filter_map(|&number| Some((number, self.targets.get(&number)?)));
+        leaving(
+            known.map(|(number, target)| self.code_of(number, target)),
+            source,
+        )
+    }
+
+    /// The position of the table for the handles of a matcher.
+    fn handle_table(&mut self, matcher: &Arc<dyn DocumentMatcher>) -> usize {
+        let is_same = |known: &Arc<dyn DocumentMatcher>| {
+            std::ptr::addr_eq(Arc::as_ptr(known), Arc::as_ptr(matcher))
+        };
+        if let Some(at) = self
+            .handle_codes
+            .iter()
+            .position(|(known, _)| is_same(known))
+        {
+            return at;
+        }
+        self.rank_targets();
+        let count: usize = matcher
+            .subscription_tables()
+            .iter()
+            .map(|table| table.count())
+            .sum();
+        let code_of = |handle: u32| {
+            let number: Option<u32> = matcher.id(handle).parse().ok();
+            number
+                .and_then(|number| Some((number, self.targets.get(&number)?)))
+                .map_or(NO_CODE, |(number, target)| self.code_of(number, target))
+        };
+        let codes = (0..count as u32).map(code_of).collect();
+        if self.handle_codes.len() == HANDLE_TABLES_MAX {
+            self.handle_codes.remove(0);
+        }
+        self.handle_codes.push((Arc::clone(matcher), codes));
+        self.handle_codes.len() - 1
+    }
+
+    fn code_of(&self, number: u32, target: &Target) -> Code {
+        match target.group {
+            LOCAL => code(LOCAL, number),
+            group => code(group, self.ranks[&(group, target.digest)]),
+        }
+    }
+
+    /// Ranks the patterns of each neighbour.
+    fn rank_targets(&mut self) {
+        if !self.ranks.is_empty() {
+            return;
+        }
+        let mut patterns: Vec<(u32, Digest)> = self
+            .targets
+            .values()
+            .filter(|target| target.group != LOCAL)
+            .map(|target| (target.group, target.digest))
+            .collect();
+        patterns.sort_unstable();
+        patterns.dedup();
+        let (mut group, mut rank) = (LOCAL, 0);
+        for pattern in patterns {
+            if pattern.0 != group {
+                (group, rank) = (pattern.0, 0);
+            }
+            self.ranks.insert(pattern, rank);
+            rank += 1;
+        }
+    }
+
+    /// The routes that a match list of the neighbour `source` decides.
+    pub fn of_match_list(&mut self, source: u32, list: &[u8]) -> Result<Routes, Malformed> {
+        self.build(source);
+        let announced = self.announced.get(&source).ok_or(Malformed)?;
+        let set_size = announced.digests.len() as u32;
+        let list = MatchList::decode(list, set_size)?;
+        let mut matched: Vec<Code> = Vec::new();
+        let mut is_undecided = announced.has_uncontained || !list.unknown.is_empty();
+        for &rank in &list.matched {
+            let (start, undecided) = announced.starts[rank as usize];
+            let (end, _) = announced.starts[rank as usize + 1];
+            matched.extend_from_slice(&announced.codes[start as usize..undecided as usize]);
+            is_undecided |= undecided < end;
+        }
+        matched.sort_unstable();
+        Ok(routes(&matched, &[], is_undecided))
+    }
+
+    /// Builds the codes of the announced set of a neighbour, unless they are there.
+    fn build(&mut self, source: u32) {
+        if !self.must_be_prepared(source) {
+            return;
+        }
+        self.rank_targets();
+        let announced = self.announced.remove(&source).unwrap_or_default();
+        let mut order: Vec<&Digest> = announced.digests.iter().collect();
+        order.sort_unstable();
+        let ranked = order.iter().zip(0u32..);
+        let rank_of: HashMap<Digest, u32, FastState> =
+            ranked.map(|(digest, rank)| (**digest, rank)).collect();
+        let mut entries: Vec<(u32, bool, Code)> = Vec::with_capacity(self.targets.len());
+        let mut has_uncontained = false;
+        for (&number, target) in &self.targets {
+            if target.group == source {
+                continue;
+            }
+            let code = self.code_of(number, target);
+            if let Some(&rank) = rank_of.get(&target.digest) {
+                entries.push((rank, false, code));
+                continue;
+            }
+            let container = announced.containers.get(&number);
+            match container.and_then(|container| rank_of.get(container)) {
+                Some(&rank) => entries.push((rank, true, code)),
+                None => has_uncontained = true,
+            }
+        }
+        entries.sort_unstable();
+        let mut starts = Vec::with_capacity(order.len() + 1);
+        let mut at = 0;
+        for rank in 0..=order.len() as u32 {
+            let count_of = |is_undecided| {
+                let of_rank = entries[at..].iter();
+                of_rank
+                    .take_while(|entry| (entry.0, entry.1) <= (rank, is_undecided))
+                    .count()
+            };
+            starts.push((at as u32, (at + count_of(false)) as u32));
+            at += count_of(true);
+        }
+        let codes = entries.into_iter().map(|(_, _, code)| code).collect();
+        let built = Announced {
+            starts,
+            codes,
+            has_uncontained,
+            ..announced
+        };
+        self.announced.insert(source, built);
+    }
+}
+
+/// The codes of targets other than those of `source`; ascending.
+fn leaving(codes: impl Iterator<Item = Code>, source: Option<u32>) -> Vec<Code> {
+    let leaves = |code: &Code| *code != NO_CODE && Some((*code >> 32) as u32) != source;
+    let mut leaving: Vec<Code> = codes.filter(leaves).collect();
+    leaving.sort_unstable();
+    leaving
+}
+
+/// Splits ascending codes by group.
+fn routes(matched: &[Code], unknown: &[Code], is_undecided: bool) -> Routes {
+    let positions = |codes: &[Code]| codes.iter().map(|&code| code as u32).collect::<Vec<u32>>();
+    let split = |codes: &[Code]| codes.partition_point(|&code| code >> 32 == u64::from(LOCAL));
+    let (local, matched) = matched.split_at(split(matched));
+    let (local_unknown, unknown) = unknown.split_at(split(unknown));
+    let mut forwards: Vec<(u32, MatchList)> = Vec::new();
+    let is_same_group = |one: &Code, other: &Code| one >> 32 == other >> 32;
+    for codes in matched.chunk_by(is_same_group) {
+        let list = MatchList {
+            matched: positions(codes),
+            unknown: Vec::new(),
+        };
+        forwards.push(((codes[0] >> 32) as u32, list));
+    }
+    for codes in unknown.chunk_by(is_same_group) {
+        let group = (codes[0] >> 32) as u32;
+        let at = match forwards.binary_search_by_key(&group, |forward| forward.0) {
+            Ok(at) => at,
+            Err(at) => {
+                forwards.insert(at, (group, MatchList::default()));
+                at
+            }
+        };
+        forwards[at].1.unknown = positions(codes);
+    }
+    Routes {
+        local: positions(local),
+        forwards,
+        unknown: positions(local_unknown),
+        is_undecided,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn digest(byte: u8) -> Digest {
+        [byte; 16]
+    }
+
+    fn list(matched: &[u32], unknown: &[u32]) -> MatchList {
+        MatchList {
+            matched: matched.to_vec(),
+            unknown: unknown.to_vec(),
+        }
+    }
+
+    /// Local subscriptions 1 and 2, patterns 3 and 4 of neighbour 2, and a pattern of neighbour 1.
+    fn table() -> RouteTable {
+        let mut table = RouteTable::default();
+        table.add(LOCAL, [(1, digest(10)), (2, digest(20))]);
+        table.add(2, [(3, digest(30)), (4, digest(10))]);
+        table.add(1, [(5, digest(50))]);
+        table
+    }
+
+    #[test]
+    fn announced_patterns_decide_their_targets() {
+        let mut table = table();
+        table.announce(1, &[digest(10), digest(20), digest(30)], &[]);
+        assert!(table.must_be_prepared(1));
+        assert!(table.unannounced(1).is_empty());
+        let found = table.of_match_list(1, &list(&[0, 2], &[]).encode());
+        let expected = Routes {
+            local: vec![1],
+            forwards: vec![(2, list(&[0, 1], &[]))],
+            ..Routes::default()
+        };
+        assert_eq!(found, Ok(expected));
+        assert!(!table.must_be_prepared(1));
+        let none = table.of_match_list(1, &list(&[], &[]).encode());
+        assert_eq!(none, Ok(Routes::default()));
+        let unknown = table.of_match_list(1, &list(&[], &[1]).encode());
+        assert!(unknown.expect("a list").is_undecided);
+    }
+
+    #[test]
+    fn targets_below_a_matched_pattern_are_undecided() {
+        let mut table = table();
+        table.announce(1, &[digest(10), digest(90)], &[]);
+        let mut unannounced = table.unannounced(1);
+        unannounced.sort_unstable();
+        assert_eq!(unannounced, [2, 3]);
+        table.set_containers(1, [(2, digest(90)), (3, digest(90))]);
+        let decided = table.of_match_list(1, &list(&[0], &[]).encode());
+        assert!(!decided.expect("a list").is_undecided);
+        let undecided = table.of_match_list(1, &list(&[1], &[]).encode());
+        assert!(undecided.expect("a list").is_undecided);
+        table.set_containers(1, [(2, digest(90))]);
+        let uncontained = table.of_match_list(1, &list(&[0], &[]).encode());
+        assert!(uncontained.expect("a list").is_undecided);
+    }
+
+    #[test]
+    fn changes_are_effective_at_the_next_list() {
+        let mut table = table();
+        table.announce(1, &[digest(10), digest(20), digest(30)], &[]);
+        table
+            .of_match_list(1, &list(&[0], &[]).encode())
+            .expect("a list");
+        table.remove(&[1]);
+        table.add(LOCAL, [(7, digest(20))]);
+        let found = table.of_match_list(1, &list(&[0, 1], &[]).encode());
+        assert_eq!(found.expect("a list").local, [2, 7]);
+        table.announce(1, &[], &[digest(10)]);
+        let found = table.of_match_list(1, &list(&[0], &[]).encode());
+        assert!(found.expect("a list").is_undecided);
+        assert_eq!(
+            table.of_match_list(1, &list(&[2], &[]).encode()),
+            Err(Malformed)
+        );
+        assert_eq!(
+            table.of_match_list(3, &list(&[0], &[]).encode()),
+            Err(Malformed)
+        );
+    }
+}

@@ -1,0 +1,96 @@
+"""Decides which kinds of annotations a neighbour gets, by what they save and what they cost."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+
+from penstock.routing.annotation_kinds import AnnotationKind, AnnotationOptions
+from penstock.routing.limits import (
+    ANNOTATION_GAIN_MIN,
+    ANNOTATION_PROBE_DOCUMENTS,
+    ANNOTATION_REPORT_DOCUMENTS,
+)
+from penstock.routing.router_messages import AnnotationReport
+
+
+class AnnotationGain:
+    """The sender's side: bytes of each kind that were sent, and what the neighbour reported.
+
+    Gain is counted in bytes that the neighbour did not read, which is deterministic, where time is
+    not.
+
+    Examples
+    --------
+    >>> gain = AnnotationGain(AnnotationOptions())
+    >>> AnnotationKind.SKELETON in gain.next_kinds()
+    True
+    >>> gain.sent({AnnotationKind.SKELETON: 400, AnnotationKind.MATCH_LIST: 100})
+    >>> gain.reported(AnnotationReport(documents=64, bytes_not_read={"match-list": 20_000}))
+    >>> sorted(kind.value for kind in gain.next_kinds())
+    ['match-list']
+    """
+
+    def __init__(self, options: AnnotationOptions) -> None:
+        self._options = options
+        self._documents = 0
+        self._bytes_sent: Counter[AnnotationKind] = Counter()
+        self._bytes_saved: Counter[AnnotationKind] = Counter()
+        self._kinds = options.kinds
+
+    def next_kinds(self) -> frozenset[AnnotationKind]:
+        """The kinds for the next document."""
+        self._documents += 1
+        if self._documents % ANNOTATION_PROBE_DOCUMENTS == 0:
+            return self._options.kinds
+        return self._kinds
+
+    def sent(self, sizes: Mapping[AnnotationKind, int]) -> None:
+        """A document was sent with annotations of these sizes."""
+        self._bytes_sent.update(sizes)
+
+    def reported(self, report: AnnotationReport) -> None:
+        """The neighbour reports what annotations saved."""
+        if not self._options.is_adaptive:
+            return
+        for kind in self._options.kinds:
+            self._bytes_saved[kind] += report.bytes_not_read.get(kind.value, 0)
+        self._kinds = frozenset(
+            kind
+            for kind in self._options.kinds
+            if self._bytes_saved[kind] >= ANNOTATION_GAIN_MIN * self._bytes_sent[kind]
+        )
+        # Older documents count for less, so that the choice follows the traffic.
+        for counter in (self._bytes_sent, self._bytes_saved):
+            for kind in counter:
+                counter[kind] //= 2
+
+
+class ReceivedGain:
+    """The receiver's side: what annotations of a neighbour saved since the last report."""
+
+    def __init__(self) -> None:
+        self._documents = 0
+        self._bytes_not_read: Counter[str] = Counter()
+
+    def add(self, kinds: frozenset[AnnotationKind], bytes_not_read: int) -> AnnotationReport | None:
+        """Count an annotated document; returns the report when one is due.
+
+        Parameters
+        ----------
+        kinds
+            The kinds that decided together; empty if the document was read.
+        bytes_not_read
+            What they saved.
+        """
+        self._documents += 1
+        for kind in kinds:
+            self._bytes_not_read[kind.value] += bytes_not_read // len(kinds)
+        if self._documents < ANNOTATION_REPORT_DOCUMENTS:
+            return None
+        report = AnnotationReport(
+            documents=self._documents, bytes_not_read=dict(self._bytes_not_read)
+        )
+        self._documents = 0
+        self._bytes_not_read.clear()
+        return report

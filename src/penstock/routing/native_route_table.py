@@ -1,0 +1,65 @@
+"""The route table of the native core."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from penstock.matching import Matches
+from penstock.native import native
+from penstock.routing.reference.route_table import ReferenceRouteTable
+from penstock.routing.routes import DigestedTarget, Routes, RouteTable
+
+
+def new_route_table() -> RouteTable:
+    """An empty route table: the native one, or the reference where there is none."""
+    return ReferenceRouteTable() if native is None else NativeRouteTable()
+
+
+class NativeRouteTable:
+    """See :class:`~penstock.routing.routes.RouteTable`."""
+
+    def __init__(self) -> None:
+        self._table = native.RouteTable()
+
+    def add(self, group: int, targets: Iterable[DigestedTarget]) -> None:
+        """Add targets of a group."""
+        self._table.add(group, *_columns(targets))
+
+    def remove(self, numbers: Iterable[int]) -> None:
+        """Remove targets."""
+        self._table.remove(list(numbers))
+
+    def announce(self, group: int, added: Iterable[bytes], removed: Iterable[bytes]) -> None:
+        """Change an announced set."""
+        self._table.announce(group, b"".join(added), b"".join(removed))
+
+    def must_be_prepared(self, group: int) -> bool:
+        """Whether containers must be stated."""
+        return self._table.must_be_prepared(group)
+
+    def unannounced(self, group: int) -> Sequence[int]:
+        """Targets whose own pattern is not announced."""
+        return self._table.unannounced(group)
+
+    def set_containers(self, group: int, containers: Iterable[DigestedTarget]) -> None:
+        """State containers of targets that are not announced."""
+        self._table.set_containers(group, *_columns(containers))
+
+    def of_matches(self, matches: Matches, source: int | None) -> Routes:
+        """The routes of a document that was read."""
+        set_aside = [int(id_) for id_ in matches.set_aside] if matches.set_aside else []
+        handles = matches.handles
+        if isinstance(handles, native.Handles):
+            return Routes(*self._table.of_handles(handles, set_aside, source))
+        # Ids are resolved already where the results of two readings were combined.
+        numbers = list(map(int, matches.ids))
+        return Routes(*self._table.of_numbers(numbers, set_aside, source))
+
+    def of_match_list(self, source: int, encoded: bytes) -> Routes:
+        """The routes that a match list decides."""
+        return Routes(*self._table.of_match_list(source, encoded))
+
+
+def _columns(targets: Iterable[DigestedTarget]) -> tuple[list[int], bytes]:
+    pairs = list(targets)
+    return [number for number, _ in pairs], b"".join(digest for _, digest in pairs)

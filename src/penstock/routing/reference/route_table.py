@@ -1,0 +1,105 @@
+"""The route table by definition."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+
+from penstock.matching import Matches
+from penstock.routing.reference.match_list import (
+    MatchList,
+    decode_match_list,
+    encode_match_list,
+)
+from penstock.routing.routes import LOCAL, DigestedTarget, Routes
+
+
+class ReferenceRouteTable:
+    """See :class:`~penstock.routing.routes.RouteTable`."""
+
+    def __init__(self) -> None:
+        self._targets: dict[int, tuple[int, bytes]] = {}
+        self._announced: dict[int, set[bytes]] = defaultdict(set)
+        self._containers: dict[int, dict[int, bytes]] = {}
+
+    def add(self, group: int, targets: Iterable[DigestedTarget]) -> None:
+        """Add targets of a group."""
+        self._containers.clear()
+        self._targets |= {number: (group, digest) for number, digest in targets}
+
+    def remove(self, numbers: Iterable[int]) -> None:
+        """Remove targets."""
+        self._containers.clear()
+        for number in numbers:
+            self._targets.pop(number, None)
+
+    def announce(self, group: int, added: Iterable[bytes], removed: Iterable[bytes]) -> None:
+        """Change an announced set."""
+        self._containers.pop(group, None)
+        self._announced[group] -= set(removed)
+        self._announced[group] |= set(added)
+
+    def must_be_prepared(self, group: int) -> bool:
+        """Whether containers must be stated."""
+        return group not in self._containers
+
+    def unannounced(self, group: int) -> Sequence[int]:
+        """Targets whose own pattern is not announced."""
+        announced = self._announced[group]
+        return [
+            number
+            for number, (own_group, digest) in self._targets.items()
+            if own_group != group and digest not in announced
+        ]
+
+    def set_containers(self, group: int, containers: Iterable[DigestedTarget]) -> None:
+        """State containers of targets that are not announced."""
+        self._containers[group] = dict(containers)
+
+    def of_matches(self, matches: Matches, source: int | None) -> Routes:
+        """The routes of a document that was read."""
+        return self._routes(map(int, matches.ids), map(int, matches.set_aside), source)
+
+    def of_match_list(self, source: int, encoded: bytes) -> Routes:
+        """The routes that a match list decides."""
+        announced = sorted(self._announced[source])
+        match_list = decode_match_list(encoded, len(announced))
+        matched = {announced[rank] for rank in match_list.matched}
+        containers = self._containers.get(source, {})
+        decided: list[int] = []
+        is_undecided = bool(match_list.unknown)
+        for number, (group, digest) in self._targets.items():
+            if group == source:
+                continue
+            if digest in self._announced[source]:
+                if digest in matched:
+                    decided.append(number)
+            else:
+                container = containers.get(number)
+                is_contained = container in self._announced[source]
+                is_undecided |= not is_contained or container in matched
+        return self._routes(decided, (), source)._replace(is_undecided=is_undecided)
+
+    def _routes(self, matched: Iterable[int], unknown: Iterable[int], source: int | None) -> Routes:
+        local: tuple[list[int], list[int]] = ([], [])
+        ranks: dict[int, tuple[list[int], list[int]]] = defaultdict(lambda: ([], []))
+        for part, numbers in enumerate((matched, unknown)):
+            for number in numbers:
+                group, digest = self._targets[number]
+                if group == LOCAL:
+                    local[part].append(number)
+                elif group != source:
+                    ranks[group][part].append(self._rank(group, digest))
+        return Routes(
+            local=sorted(local[0]),
+            forwards=[
+                (group, encode_match_list(MatchList(*ranks[group]))) for group in sorted(ranks)
+            ],
+            unknown=sorted(local[1]),
+            is_undecided=False,
+        )
+
+    def _rank(self, group: int, digest: bytes) -> int:
+        return sum(
+            own_group == group and other < digest for own_group, other in self._targets.values()
+        )

@@ -1,0 +1,72 @@
+"""Where a document goes, and what decides it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Final, NamedTuple, Protocol, TypeAlias
+
+from penstock.matching import Matches
+
+LOCAL: Final = 0
+"""The group of the router's own subscriptions; each neighbour is another group."""
+
+DIGEST_BYTES: Final = 16
+"""Size of a pattern's digest."""
+
+DigestedTarget: TypeAlias = tuple[int, bytes]
+"""A target's number in the index, and the digest of its pattern."""
+
+
+class Routes(NamedTuple):
+    """Where a document goes."""
+
+    local: Sequence[int]
+    """Numbers of the router's own subscriptions that match, ascending."""
+
+    forwards: Sequence[tuple[int, bytes]]
+    """Groups of the neighbours with a pattern that matches or is unknown, ascending, and the match
+    list for each."""
+
+    unknown: Sequence[int]
+    """Numbers of the router's own subscriptions of which it is unknown whether they match."""
+
+    is_undecided: bool
+    """Whether the match list leaves something to be decided; then the rest is not complete."""
+
+
+class RouteTable(Protocol):
+    """The targets of a router: its own subscriptions and the patterns of its neighbours.
+
+    The patterns of a neighbour are ranked by digest, and so are those that are announced to it. A
+    match list names patterns by their rank.
+    """
+
+    def add(self, group: int, targets: Iterable[DigestedTarget]) -> None:
+        """Add targets of a group."""
+
+    def remove(self, numbers: Iterable[int]) -> None:
+        """Remove targets."""
+
+    def announce(self, group: int, added: Iterable[bytes], removed: Iterable[bytes]) -> None:
+        """Change the set that is announced to a neighbour, by the digests of its patterns."""
+
+    def must_be_prepared(self, group: int) -> bool:
+        """Whether targets or the announced set changed since :meth:`set_containers`."""
+
+    def unannounced(self, group: int) -> Sequence[int]:
+        """Numbers of the targets whose own pattern is not announced to a neighbour."""
+
+    def set_containers(self, group: int, containers: Iterable[DigestedTarget]) -> None:
+        """State which announced patterns contain the targets that are not announced."""
+
+    def of_matches(self, matches: Matches, source: int | None) -> Routes:
+        """The routes of a document that was read; nothing returns to the group ``source``."""
+
+    def of_match_list(self, source: int, encoded: bytes) -> Routes:
+        """The routes that a match list of a neighbour decides.
+
+        Raises
+        ------
+        ValueError
+            The list is malformed.
+        """
