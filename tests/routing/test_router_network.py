@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from penstock.errors import ERRORS
-from penstock.routing import OverflowPolicy, RouterLimits
+from penstock.routing import AnnotationKind, AnnotationOptions, OverflowPolicy, RouterLimits
 from support.routing.network_simulator import (
     NetworkSimulator,
     SimulationOptions,
@@ -32,6 +32,14 @@ all_options = st.builds(
     restart=frequencies,
     crash_before_commit=frequencies,
     partition=frequencies,
+    is_authenticated=st.booleans(),
+    annotations=st.builds(
+        AnnotationOptions,
+        kinds=st.frozensets(st.sampled_from(AnnotationKind)),
+        is_adaptive=st.booleans(),
+        uses_received=st.sampled_from((True, True, False)),
+        verified_share=st.sampled_from((0.0, 0.5)),
+    ),
 )
 
 
@@ -42,6 +50,7 @@ def simulate(seed: int, options: SimulationOptions, *, rounds: int = 3) -> Netwo
         network.run(100)
         network.settle()
         network.check()
+    assert network.distrusted == [], "altered annotations are recognised, and the others are right"
     return network
 
 
@@ -64,6 +73,15 @@ def test_pinned_seeds_require_deliveries() -> None:
     assert network.checker.required() > 50
     assert network.dead
     assert sum(router.counters.duplicates for router in network.routers.values()) > 0
+
+
+def test_annotations_spare_reading() -> None:
+    # Otherwise the checks would hold in a network that ignores annotations.
+    network = simulate(7, SimulationOptions(routers=6, subscribe=10, publish=30, unsubscribe=1))
+    counters = [router.counters for router in network.routers.values()]
+    assert sum(each.not_read for each in counters) > 50
+    assert sum(each.ignored_annotations for each in counters) > 0
+    assert network.annotation_bytes > 0
 
 
 @pytest.mark.parametrize("seed", range(4))

@@ -6,9 +6,11 @@ import random
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 from penstock.documents import Document
 from penstock.routing import (
+    AnnotationOptions,
     Delivery,
     DocumentRefused,
     ForwardDiscarded,
@@ -18,6 +20,7 @@ from penstock.routing import (
     LinkUp,
     MessageReceived,
     MessageRefused,
+    NeighbourDistrusted,
     NeighbourStatus,
     OverflowPolicy,
     Pattern,
@@ -30,6 +33,7 @@ from penstock.routing import (
     Subscribe,
     Unsubscribe,
 )
+from support.routing.altered_annotations import damaged_bytes, forged_annotations
 from support.routing.delivery_checker import DeliveryChecker
 from support.routing.random_traffic import (
     MAPPING_TABLE,
@@ -54,6 +58,9 @@ class SimulationOptions:
     aggregate_nodes: int = 1_000
     limits: RouterLimits = field(default_factory=RouterLimits)
     overflow: OverflowPolicy = "discard-oldest"
+    annotations: AnnotationOptions = field(default_factory=AnnotationOptions)
+    is_authenticated: bool = True
+    """Whether links are authenticated. If not, annotations are forged, not only damaged."""
 
     transmit: int = 30
     acknowledge: int = 6
@@ -63,6 +70,8 @@ class SimulationOptions:
     publish_again: int = 1
     malformed_share: float = 0.1
     delay_seconds_max: float = 2.0
+    altered_share: float = 0.1
+    """Share of the annotations that are altered on the way."""
 
     connect: int = 4
     break_link: int = 2
@@ -96,15 +105,15 @@ class NetworkSimulator:
         self.discard_codes: set[str] = set()
         self.refused: list[MessageRefused] = []
         self.dead: list[DocumentRefused] = []
+        self.distrusted: list[NeighbourDistrusted] = []
+        self.annotation_bytes = 0
+        self._annotations_seen: list[bytes] = []
         self.links = [SimulatedLink(ends) for ends in random_tree(self.chance, options.routers)]
         self.routers: dict[str, Router] = {
             f"r{number}": Router(
                 name=f"r{number}",
                 neighbours=[link.other(f"r{number}") for link in self._links_of(f"r{number}")],
-                limits=options.limits,
-                aggregate_nodes=options.aggregate_nodes,
-                overflow=options.overflow,
-                mappings=MAPPING_TABLE,
+                **self._router_options(),
             )
             for number in range(options.routers)
         }
@@ -281,7 +290,8 @@ class NetworkSimulator:
             return
         link.is_connected = True
         for name in link.ends:
-            self._handle(name, LinkUp(neighbour=link.other(name)))
+            up = LinkUp(neighbour=link.other(name), is_authenticated=self.options.is_authenticated)
+            self._handle(name, up)
 
     def _disconnect(self, link: SimulatedLink) -> None:
         if link.is_connected:
@@ -319,10 +329,7 @@ class NetworkSimulator:
         self.routers[name] = Router(
             name=name,
             neighbours=[link.other(name) for link in links],
-            limits=self.options.limits,
-            aggregate_nodes=self.options.aggregate_nodes,
-            overflow=self.options.overflow,
-            mappings=MAPPING_TABLE,
+            **self._router_options(),
         )
         self._handle(name, Subscribe(subscriptions=subscriptions))
         for link in links:
@@ -340,13 +347,17 @@ class NetworkSimulator:
         self.routers[name] = restored
 
     def _restored(self, router: Router) -> Router:
-        return Router.restore(
-            router.state(),
-            limits=self.options.limits,
-            aggregate_nodes=self.options.aggregate_nodes,
-            overflow=self.options.overflow,
-            mappings=MAPPING_TABLE,
-        )
+        return Router.restore(router.state(), **self._router_options())
+
+    def _router_options(self) -> dict[str, Any]:
+        return {
+            "limits": self.options.limits,
+            "aggregate_nodes": self.options.aggregate_nodes,
+            "overflow": self.options.overflow,
+            "mappings": MAPPING_TABLE,
+            "annotations": self.options.annotations,
+            "chance": self.chance,
+        }
 
     def _links_of(self, name: str) -> list[SimulatedLink]:
         return [link for link in self.links if name in link.ends]
@@ -378,6 +389,8 @@ class NetworkSimulator:
     def _process(self, link: SimulatedLink, sender: str) -> None:
         stream = link.streams[sender]
         message = stream.next_message()
+        if isinstance(message, ForwardedDocument):
+            message = self._altered(message)
         stream.processed += 1
         outputs = self._handle(
             link.other(sender), MessageReceived(neighbour=sender, message=message)
@@ -385,6 +398,21 @@ class NetworkSimulator:
         for output in outputs:
             if isinstance(output, SendMessage) and isinstance(output.message, ForwardedDocument):
                 assert output.neighbour != sender, "a document returned over its link"
+
+    def _altered(self, message: ForwardedDocument) -> ForwardedDocument:
+        """Damages or replaces the annotations of some documents."""
+        self.annotation_bytes += len(message.annotations)
+        if message.annotations:
+            self._annotations_seen.append(message.annotations)
+        if self.chance.random() >= self.options.altered_share:
+            return message
+        if not self.options.is_authenticated:
+            return replace(message, annotations=forged_annotations(self.chance, message.document))
+        if not self._annotations_seen:
+            return message
+        stale = self.chance.choice(self._annotations_seen)
+        damaged = damaged_bytes(self.chance, message.annotations)
+        return replace(message, annotations=self.chance.choice((stale, damaged)))
 
     def _handle(self, name: str, input_: RouterInput) -> tuple[RouterOutput, ...]:
         outputs = self.routers[name].receive(input_, self.now)
@@ -401,6 +429,8 @@ class NetworkSimulator:
                 case ForwardDiscarded(document=document, code=code):
                     self.discarded.add(document.identity)
                     self.discard_codes.add(code)
+                case NeighbourDistrusted():
+                    self.distrusted.append(output)
                 case MessageRefused():
                     self.refused.append(output)
                 case DocumentRefused():
