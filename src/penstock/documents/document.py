@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from urllib.parse import quote
 
 from penstock.errors import PenstockError, Where, error
@@ -35,19 +36,26 @@ class Header:
             ("publisher", self.publisher),
             ("schema", self.schema),
             ("id", self.id),
-            *((f"field {name!a}", name + value) for name, value in self.fields.items()),
         ):
-            if not value.isascii() and not _is_text(value):
-                raise error("document.header", f"the {name} of the header has a lone surrogate")
+            if not value.isascii():
+                _check_text(name, value)
+        for name, value in self.fields.items():
+            if not (name.isascii() and value.isascii()):
+                _check_text(f"field {name!a}", name + value)
 
 
-def _is_text(value: str) -> bool:
-    """Whether a string has an encoding: a lone surrogate has none."""
+def _check_text(name: str, value: str) -> None:
+    """Raises an error if a string has no encoding: a lone surrogate has none."""
     try:
         value.encode()
     except UnicodeEncodeError:
-        return False
-    return True
+        message = f"the {name} of the header has a lone surrogate"
+        raise error("document.header", message) from None
+
+
+@lru_cache(maxsize=1_024)
+def _quoted(publisher: str) -> str:
+    return quote(publisher, safe="")
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +72,7 @@ class Document:
         >>> Document(b"<a/>", Header(publisher="me", id="7")).identity
         'me/7'
         """
-        return f"{quote(self.header.publisher, safe='')}/{self.header.id or self._digest()}"
+        return f"{_quoted(self.header.publisher)}/{self.header.id or self._digest()}"
 
     def _digest(self) -> str:
         digest = hashlib.sha256(self.header.publisher.encode())

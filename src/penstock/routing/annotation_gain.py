@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping
 
 from penstock.routing.annotation_kinds import AnnotationKind, AnnotationOptions
@@ -34,8 +33,8 @@ class AnnotationGain:
     def __init__(self, options: AnnotationOptions) -> None:
         self._options = options
         self._documents = 0
-        self._bytes_sent: Counter[AnnotationKind] = Counter()
-        self._bytes_saved: Counter[AnnotationKind] = Counter()
+        self._bytes_sent = dict.fromkeys(AnnotationKind, 0)
+        self._bytes_saved = dict.fromkeys(AnnotationKind, 0)
         self._kinds = options.kinds
 
     def next_kinds(self) -> frozenset[AnnotationKind]:
@@ -47,14 +46,15 @@ class AnnotationGain:
 
     def sent(self, sizes: Mapping[AnnotationKind, int]) -> None:
         """A document was sent with annotations of these sizes."""
-        self._bytes_sent.update(sizes)
+        for kind, size in sizes.items():
+            self._bytes_sent[kind] += size
 
     def reported(self, report: AnnotationReport) -> None:
         """The neighbour reports what annotations saved."""
         if not self._options.is_adaptive:
             return
         for kind in self._options.kinds:
-            self._bytes_saved[kind] += report.bytes_not_read.get(kind.value, 0)
+            self._bytes_saved[kind] += report.bytes_not_read.get(kind, 0)
         self._kinds = frozenset(
             kind
             for kind in self._options.kinds
@@ -71,7 +71,7 @@ class ReceivedGain:
 
     def __init__(self) -> None:
         self._documents = 0
-        self._bytes_not_read: Counter[str] = Counter()
+        self._bytes_not_read: dict[str, int] = dict.fromkeys(AnnotationKind, 0)
 
     def add(self, kinds: frozenset[AnnotationKind], bytes_not_read: int) -> AnnotationReport | None:
         """Count an annotated document; returns the report when one is due.
@@ -85,12 +85,13 @@ class ReceivedGain:
         """
         self._documents += 1
         for kind in kinds:
-            self._bytes_not_read[kind.value] += bytes_not_read // len(kinds)
+            self._bytes_not_read[kind] += bytes_not_read // len(kinds)
         if self._documents < ANNOTATION_REPORT_DOCUMENTS:
             return None
         report = AnnotationReport(
-            documents=self._documents, bytes_not_read=dict(self._bytes_not_read)
+            documents=self._documents,
+            bytes_not_read={str(kind): saved for kind, saved in self._bytes_not_read.items()},
         )
         self._documents = 0
-        self._bytes_not_read.clear()
+        self._bytes_not_read = dict.fromkeys(AnnotationKind, 0)
         return report

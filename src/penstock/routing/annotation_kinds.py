@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import Enum
+from enum import StrEnum
 from typing import Final
 
 from penstock.errors import error
 
 
-class AnnotationKind(Enum):
+class AnnotationKind(StrEnum):
     """What a router can state about a document to the next one."""
 
     MATCH_LIST = "match-list"

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Final
 
-from penstock.documents import Document, Limits
 from penstock.routing.annotation_header import (
-    MATCH_LIST_SECTION,
-    AnnotationError,
-    AnnotationHeader,
+    attestation,
     decode_header,
-    document_digest,
     encode_header,
     header_bytes,
-    limits_digest,
 )
 from penstock.routing.annotation_kinds import AnnotationKind
 from penstock.routing.limits import (
@@ -22,63 +18,63 @@ from penstock.routing.limits import (
     ANNOTATION_SHARE_MAX,
 )
 
-_SECTION_OF = {AnnotationKind.MATCH_LIST: MATCH_LIST_SECTION}
+SECTIONS: Final = {
+    AnnotationKind.MATCH_LIST: 1,
+    AnnotationKind.POSITIVE_SUBSCRIPTIONS: 2,
+    AnnotationKind.NEGATIVE_SUBSCRIPTIONS: 3,
+    AnnotationKind.POSITIVE_DATA: 4,
+    AnnotationKind.NEGATIVE_DATA: 5,
+    AnnotationKind.SKELETON: 6,
+}
+"""The number of each kind's section in the header."""
+
+_KINDS: Final = {number: kind for kind, number in SECTIONS.items()}
+
+Parts = Mapping[AnnotationKind, bytes]
 
 
-class Annotator:
-    """Makes and checks the headers of one router.
+class DocumentAnnotations:
+    """Makes and checks the headers of one document.
 
     Parameters
     ----------
+    document
+        Digest of the document's identity.
+    content_bytes
+        Size of the document.
     limits
-        The limits of reading; an attestation under other limits is not believed.
+        Digest of the limits of reading; an attestation under other limits is not believed.
     """
 
-    def __init__(self, limits: Limits) -> None:
-        self._limits = limits_digest(limits)
+    __slots__ = ("_attested", "_bytes_max")
 
-    def encode(
-        self, document: Document, announced: bytes, parts: Mapping[AnnotationKind, bytes]
-    ) -> tuple[bytes, Mapping[AnnotationKind, int]]:
-        """The header of a document that was read or is attested, and the size of each part in it.
+    def __init__(self, document: bytes, content_bytes: int, limits: bytes) -> None:
+        self._attested = attestation(document, content_bytes, limits)
+        share = int(ANNOTATION_SHARE_MAX * content_bytes)
+        self._bytes_max = min(max(ANNOTATION_BYTES_FREE, share), ANNOTATION_BYTES_MAX)
 
-        Parts that do not fit are omitted, in the order in which they are given.
+    def encode(self, announced: bytes, parts: Parts) -> tuple[bytes, dict[AnnotationKind, int]]:
+        """The header, empty if nothing fits, and the size of each part in it.
 
         Parameters
         ----------
-        document
-            The document.
         announced
             Digest of the receiver's announced set.
         parts
-            The annotations by kind, the most useful first.
+            The annotations, the most useful first. What does not fit is omitted.
         """
-        size = len(document.content)
-        bytes_max = min(
-            max(ANNOTATION_BYTES_FREE, int(ANNOTATION_SHARE_MAX * size)), ANNOTATION_BYTES_MAX
-        )
         sections: dict[int, bytes] = {}
         sizes: dict[AnnotationKind, int] = {}
         for kind, payload in parts.items():
-            extended = {**sections, _SECTION_OF[kind]: payload}
-            if header_bytes(extended) <= bytes_max:
-                sections = extended
+            if header_bytes([*sizes.values(), len(payload)]) <= self._bytes_max:
+                sections[SECTIONS[kind]] = payload
                 sizes[kind] = len(payload)
         if not sections:
             return b"", sizes
-        header = AnnotationHeader(
-            document=document_digest(document),
-            content_bytes=size,
-            limits=self._limits,
-            announced=announced,
-            sections=sections,
-        )
-        return encode_header(header), sizes
+        return encode_header(self._attested, announced, sections), sizes
 
-    def decode(
-        self, encoded: bytes, document: Document, announced: bytes
-    ) -> Mapping[AnnotationKind, bytes]:
-        """The annotations of a document, if they can be believed.
+    def decode(self, encoded: bytes, announced: bytes) -> Parts:
+        """The annotations in a header.
 
         Raises
         ------
@@ -86,17 +82,5 @@ class Annotator:
             The header is malformed, or states something about another document, under other limits
             or about another set of patterns.
         """
-        header = decode_header(encoded)
-        if header.document != document_digest(document) or header.content_bytes != len(
-            document.content
-        ):
-            raise AnnotationError("the header is that of another document")
-        if header.limits != self._limits:
-            raise AnnotationError("the document was read under other limits")
-        if header.announced != announced:
-            raise AnnotationError("the header refers to another announced set")
-        return {
-            kind: header.sections[number]
-            for kind, number in _SECTION_OF.items()
-            if number in header.sections
-        }
+        sections = decode_header(encoded, self._attested, announced)
+        return {_KINDS[number]: payload for number, payload in sections.items() if number in _KINDS}

@@ -9,6 +9,11 @@ from penstock.documents import Document
 from penstock.routing.limits import RouterLimits
 
 
+def identity_digest(document: Document) -> bytes:
+    """16 bytes that identify a document."""
+    return hashlib.blake2b(document.identity.encode(), digest_size=16).digest()
+
+
 class DuplicateWindow:
     """The identities of each publisher's latest documents.
 
@@ -17,7 +22,8 @@ class DuplicateWindow:
     >>> from penstock.documents import Header
     >>> window = DuplicateWindow(RouterLimits())
     >>> document = Document(b"<a/>", Header(publisher="wire", id="7"))
-    >>> window.add(document), window.add(document)
+    >>> digest = identity_digest(document)
+    >>> window.add("wire", digest), window.add("wire", digest)
     (True, False)
     """
 
@@ -30,12 +36,10 @@ class DuplicateWindow:
         self.forgotten = 0
         """Number of publishers that were forgotten."""
 
-    def add(self, document: Document) -> bool:
-        """Remember a document; returns whether it is new."""
-        publisher = document.header.publisher
+    def add(self, publisher: str, digest: bytes) -> bool:
+        """Remember a document by the digest of its identity; returns whether it is new."""
         seen = self._by_publisher.pop(publisher, {})
         self._by_publisher[publisher] = seen
-        digest = hashlib.blake2b(document.identity.encode(), digest_size=16).digest()
         if digest in seen:
             return False
         seen[digest] = None

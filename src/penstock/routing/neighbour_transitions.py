@@ -6,11 +6,11 @@ the table.
 
 from __future__ import annotations
 
-from enum import Enum
+from enum import StrEnum
 from typing import Final
 
 
-class NeighbourStatus(Enum):
+class NeighbourStatus(StrEnum):
     """The state of the link to a neighbour, and of the replica of its interest."""
 
     UNKNOWN = "unknown"
@@ -33,7 +33,7 @@ class NeighbourStatus(Enum):
     """The link is down; the replica is kept."""
 
 
-class NeighbourInput(Enum):
+class NeighbourInput(StrEnum):
     """What can happen on the link to a neighbour."""
 
     LINK_UP = "link up"

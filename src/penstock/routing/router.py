@@ -4,23 +4,24 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from datetime import datetime
 from functools import partial
 from typing import Final, Self, get_args
 
-from penstock.documents import DeadLetter, Document, Limits
+from penstock.documents import DeadLetter, Document, Fragment, Limits
 from penstock.errors import DocumentError, PenstockError, QueryError, error
 from penstock.mediation import Mapping as SchemaMapping
 from penstock.mediation.mapping_table import MappingTable
 from penstock.routing.aggregate_delta import AggregateReplica
 from penstock.routing.annotation_gain import AnnotationGain
+from penstock.routing.annotation_header import limits_digest
 from penstock.routing.annotation_kinds import NO_KINDS, AnnotationKind, AnnotationOptions
-from penstock.routing.annotations import Annotator
+from penstock.routing.annotations import DocumentAnnotations
 from penstock.routing.announced_interest import AnnouncedInterest
 from penstock.routing.document_mappings import DocumentMappings
-from penstock.routing.duplicate_window import DuplicateWindow
+from penstock.routing.duplicate_window import DuplicateWindow, identity_digest
 from penstock.routing.forward_queue import ForwardQueue, OverflowPolicy
 from penstock.routing.interest_index import (
     NOT_ANNOUNCED,
@@ -57,6 +58,7 @@ from penstock.routing.router_messages import (
     DigestConfirmation,
     DigestRequest,
     ForwardedDocument,
+    RouterMessage,
     SubscriptionDelta,
     SubscriptionSnapshot,
 )
@@ -150,7 +152,7 @@ class Router:
             raise error("routing.option", f"unknown overflow policy `{overflow}`")
         self._overflow = overflow
         self._annotations = annotations
-        self._annotator = Annotator(self._document_limits)
+        self._limits_digest = limits_digest(self._document_limits)
         self._chance = chance or random.Random()
         self._mappings = DocumentMappings(mappings)
         self._load(RouterState(name=name, neighbours=states))
@@ -295,8 +297,12 @@ class Router:
                 return tuple(self._advance(self._neighbour(name), NeighbourInput.LINK_DOWN))
             case LinkReset(neighbour=name, unacknowledged=documents):
                 return tuple(self._link_reset(self._neighbour(name), documents))
-            case MessageReceived():
-                return tuple(self._message(input_, now))
+            case MessageReceived(neighbour=name, message=ForwardedDocument() as forwarded):
+                neighbour = self._neighbour(name)
+                requests = self._advance(neighbour, NeighbourInput.DOCUMENT)
+                return (*requests, *self._forwarded(forwarded, neighbour, now))
+            case MessageReceived(neighbour=name, message=message):
+                return tuple(self._message(self._neighbour(name), message))
             case Subscribe(subscriptions=subscriptions):
                 return tuple(self._subscribe(subscriptions))
             case Unsubscribe(ids=ids):
@@ -350,12 +356,8 @@ class Router:
 
     # Interest
 
-    def _message(self, received: MessageReceived, now: datetime) -> Outputs:
-        neighbour = self._neighbour(received.neighbour)
-        match received.message:
-            case ForwardedDocument() as forwarded:
-                yield from self._advance(neighbour, NeighbourInput.DOCUMENT)
-                yield from self._forwarded(forwarded, neighbour, now)
+    def _message(self, neighbour: NeighbourRouter, message: RouterMessage) -> Outputs:
+        match message:
             case AnnotationReport() as report:
                 # Like a document, it changes nothing in what is known of the neighbour's interest.
                 yield from self._advance(neighbour, NeighbourInput.DOCUMENT)
@@ -474,15 +476,15 @@ class Router:
 
     # Documents
 
-    def _published(self, document: Document, now: datetime) -> Outputs:
-        yield from self._document(document, partial(self._mappings.select, document), None, now)
+    def _published(self, document: Document, now: datetime) -> list[RouterOutput]:
+        return self._document(document, partial(self._mappings.select, document), None, now)
 
     def _forwarded(
         self, forwarded: ForwardedDocument, source: NeighbourRouter, now: datetime
-    ) -> Outputs:
+    ) -> list[RouterOutput]:
         document = forwarded.document
         mapping = partial(self._mappings.named, document, forwarded.mapping)
-        yield from self._document(document, mapping, source, now, forwarded.annotations)
+        return self._document(document, mapping, source, now, forwarded.annotations)
 
     def _document(
         self,
@@ -491,66 +493,104 @@ class Router:
         source: NeighbourRouter | None,
         now: datetime,
         annotations: bytes = b"",
-    ) -> Outputs:
+    ) -> list[RouterOutput]:
         """Delivers and forwards a document, but not to where it came from.
 
         It is read at most once, and not at all if annotations decide where it goes.
         """
         self._counts["received"] += 1
-        if not self._window.add(document):
+        digest = identity_digest(document)
+        if not self._window.add(document.header.publisher, digest):
             self._counts["duplicates"] += 1
-            return
+            return []
         try:
             mapping = find_mapping()
         except DocumentError as problem:
-            mapping, targets = None, Targets(refusal=problem)
-        else:
-            decided = None
-            if annotations and source is not None:
-                decided = self._decide(document, source, annotations)
-                yield from self._report_gain(document, source, decided)
-                if decided is not None and self._is_verified():
-                    read = self._index.match(document, mapping, source.name)
-                    yield from self._compare(document, source, decided, read)
-                    decided = read
-                elif decided is not None:
-                    self._counts["not_read"] += 1
-            if decided is None:
-                decided = self._index.match(document, mapping, source.name if source else None)
-            targets = decided
+            return [self._dead(document, problem)]
+        headers = DocumentAnnotations(digest, len(document.content), self._limits_digest)
+        outputs: list[RouterOutput] = []
+        targets = None
+        if annotations and source is not None:
+            targets = self._decide(annotations, headers, source)
+            outputs += self._report_gain(document, source, targets)
+            if targets is not None and self._is_verified():
+                decided, targets = targets, self._index.match(document, mapping, source.name)
+                outputs += self._compare(document, source, decided, targets)
+            elif targets is not None:
+                self._counts["not_read"] += 1
+        if targets is None:
+            targets = self._index.match(document, mapping, source.name if source else None)
         if targets.refusal is not None:
-            self._counts["dead"] += 1
-            yield DocumentRefused(dead_letter=DeadLetter.of(document, targets.refusal))
-            return
+            return [*outputs, self._dead(document, targets.refusal)]
         if targets.set_aside:
-            yield SubscriptionsSetAside(
-                document=document,
-                subscriptions=targets.set_aside,
-                code="limit.work",
-                message=f"the work budget is spent; {len(targets.set_aside)} subscriptions of this"
-                " router are set aside",
+            outputs.append(
+                SubscriptionsSetAside(
+                    document=document,
+                    subscriptions=targets.set_aside,
+                    code="limit.work",
+                    message=f"the work budget is spent; {len(targets.set_aside)} subscriptions of"
+                    " this router are set aside",
+                )
             )
         is_matched = bool(targets.subscriptions or targets.forwards)
         self._counts["matched" if is_matched else "unmatched"] += 1
         self._counts["false_forwards"] += source is not None and not is_matched
-        yield from self._deliver(document, mapping, targets.subscriptions, now)
-        digest = "" if mapping is None else mapping.digest
+        outputs += self._deliver(document, mapping, targets.subscriptions, now)
+        mapping_digest = "" if mapping is None else mapping.digest
         for name, match_list in targets.forwards:
             neighbour = self._neighbours[name]
-            encoded = self._annotate(document, neighbour, match_list)
-            forwarded = ForwardedDocument(document=document, mapping=digest, annotations=encoded)
-            yield from self._forward(forwarded, neighbour)
+            forwarded = ForwardedDocument(
+                document=document,
+                mapping=mapping_digest,
+                annotations=self._annotate(headers, neighbour, match_list),
+            )
+            outputs += self._forward(forwarded, neighbour)
+        return outputs
+
+    def _dead(self, document: Document, reason: DocumentError) -> DocumentRefused:
+        self._counts["dead"] += 1
+        return DocumentRefused(dead_letter=DeadLetter.of(document, reason))
+
+    def _deliver(
+        self,
+        document: Document,
+        mapping: SchemaMapping | None,
+        ids: tuple[str, ...],
+        now: datetime,
+    ) -> list[Delivery]:
+        active = [
+            subscription
+            for subscription in map(self._subscriptions.__getitem__, ids)
+            if subscription.is_active(now)
+        ]
+        self._counts["deliveries"] += len(active)
+        wanted = [each.id for each in active if each.returns == "fragments"]
+        if not wanted:
+            return [
+                Delivery(subscription=each.id, subscriber=each.subscriber, document=document)
+                for each in active
+            ]
+        selected = self._index.select(document, mapping, wanted)
+        return [_delivery(each, document, selected.get(each.id)) for each in active]
+
+    def _forward(
+        self, document: ForwardedDocument, neighbour: NeighbourRouter
+    ) -> Iterable[RouterOutput]:
+        self._counts["forwards"] += 1
+        if neighbour.is_up:
+            return (SendMessage(neighbour=neighbour.name, message=document),)
+        return self._discarded(neighbour, neighbour.queue.append(document))
 
     # Annotations
 
     def _decide(
-        self, document: Document, source: NeighbourRouter, annotations: bytes
+        self, annotations: bytes, headers: DocumentAnnotations, source: NeighbourRouter
     ) -> Targets | None:
         """Where annotations send a document; ``None`` if it must be read."""
         if not (self._annotations.uses_received and source.is_trusted):
             return None
         try:
-            parts = self._annotator.decode(annotations, document, source.announced_digest)
+            parts = headers.decode(annotations, source.announced_digest)
             match_list = parts.get(AnnotationKind.MATCH_LIST)
             if match_list is None:
                 return None
@@ -562,11 +602,12 @@ class Router:
 
     def _report_gain(
         self, document: Document, source: NeighbourRouter, decided: Targets | None
-    ) -> Outputs:
+    ) -> Iterable[SendMessage]:
         kinds = NO_KINDS if decided is None else _MATCH_LIST_ALONE
         report = source.received_gain.add(kinds, len(document.content))
-        if report is not None and source.is_up:
-            yield SendMessage(neighbour=source.name, message=report)
+        if report is None or not source.is_up:
+            return ()
+        return (SendMessage(neighbour=source.name, message=report),)
 
     def _is_verified(self) -> bool:
         share = self._annotations.verified_share
@@ -574,62 +615,46 @@ class Router:
 
     def _compare(
         self, document: Document, source: NeighbourRouter, decided: Targets, read: Targets
-    ) -> Outputs:
+    ) -> Iterable[NeighbourDistrusted]:
         """Distrusts the neighbour if reading contradicts its annotations."""
         self._counts["verified_annotations"] += 1
         # Which subscriptions are set aside depends on the router: that proves nothing.
         if read == decided or read.set_aside:
-            return
+            return ()
         source.is_distrusted = True
-        yield NeighbourDistrusted(
+        distrusted = NeighbourDistrusted(
             neighbour=source.name,
             document=document,
             code="routing.annotations",
             message=f"the annotations of `{source.name}` contradict the document",
         )
+        return (distrusted,)
 
-    def _annotate(self, document: Document, neighbour: NeighbourRouter, match_list: bytes) -> bytes:
+    def _annotate(
+        self, headers: DocumentAnnotations, neighbour: NeighbourRouter, match_list: bytes
+    ) -> bytes:
         if not neighbour.is_authenticated:
             return b""
         kinds = neighbour.gain.next_kinds()
         parts = {AnnotationKind.MATCH_LIST: match_list}
         chosen = {kind: payload for kind, payload in parts.items() if kind in kinds}
-        encoded, sizes = self._annotator.encode(document, neighbour.interest_digest, chosen)
+        encoded, sizes = headers.encode(neighbour.interest_digest, chosen)
         neighbour.gain.sent(sizes)
         self._counts["annotation_bytes"] += len(encoded)
         return encoded
 
-    def _deliver(
-        self,
-        document: Document,
-        mapping: SchemaMapping | None,
-        ids: tuple[str, ...],
-        now: datetime,
-    ) -> Outputs:
-        active = [
-            subscription
-            for subscription in map(self._subscriptions.__getitem__, ids)
-            if subscription.is_active(now)
-        ]
-        wanted = [each.id for each in active if each.returns == "fragments"]
-        selected = self._index.select(document, mapping, wanted) if wanted else {}
-        for each in active:
-            self._counts["deliveries"] += 1
-            fragments = selected.get(each.id)
-            yield Delivery(
-                subscription=each.id,
-                subscriber=each.subscriber,
-                document=document,
-                fragments=None if fragments is None else tuple(fragments[: each.fragments_max]),
-                fragments_omitted=max(0, len(fragments or ()) - each.fragments_max),
-            )
 
-    def _forward(self, document: ForwardedDocument, neighbour: NeighbourRouter) -> Outputs:
-        self._counts["forwards"] += 1
-        if neighbour.is_up:
-            yield SendMessage(neighbour=neighbour.name, message=document)
-        else:
-            yield from self._discarded(neighbour, neighbour.queue.append(document))
+def _delivery(
+    subscription: LocalSubscription, document: Document, fragments: Sequence[Fragment] | None
+) -> Delivery:
+    maximum = subscription.fragments_max
+    return Delivery(
+        subscription=subscription.id,
+        subscriber=subscription.subscriber,
+        document=document,
+        fragments=None if fragments is None else tuple(fragments[:maximum]),
+        fragments_omitted=max(0, len(fragments or ()) - maximum),
+    )
 
 
 def _local_member(id_: str) -> str:

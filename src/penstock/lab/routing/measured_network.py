@@ -1,0 +1,191 @@
+"""A network of router cores in one process, whose routing time is measured hop by hop.
+
+Routing time is CPU time from a received frame to the queued frames: decoding the header of a
+message, the router core, and encoding the headers of the messages it sends. Nothing is transported.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from time import thread_time_ns
+
+from penstock.documents import Document
+from penstock.links import Message, document_from_message, document_to_message
+from penstock.routing import (
+    AnnotationOptions,
+    ForwardedDocument,
+    LinkUp,
+    LocalSubscription,
+    MessageReceived,
+    Publish,
+    Router,
+    RouterCounters,
+    RouterInput,
+    SendMessage,
+    Subscribe,
+)
+from penstock.routing.limits import AGGREGATE_NODES_MAX
+from penstock.routing.router_messages import RouterMessage
+
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
+
+Links = Sequence[tuple[str, str]]
+
+
+def chain(length: int) -> Links:
+    """The links of routers in a row: ``r0``, ``r1`` and so on."""
+    return [(f"r{number}", f"r{number + 1}") for number in range(length - 1)]
+
+
+def binary_tree(depth: int) -> Links:
+    """The links of a complete binary tree of routers; ``r0`` is the root."""
+    count = 2**depth - 1
+    return [(f"r{(number - 1) // 2}", f"r{number}") for number in range(1, count)]
+
+
+@dataclass(slots=True)
+class HopTotals:
+    """Sums over the documents that routers at one distance from the publisher received."""
+
+    documents: int = 0
+    nanoseconds: int = 0
+    content_bytes: int = 0
+    annotation_bytes: int = 0
+    """Of the documents as they arrived."""
+
+
+@dataclass(slots=True)
+class Measurement:
+    """Sums over published documents."""
+
+    hops: list[HopTotals] = field(default_factory=list)
+    """By distance from the publisher."""
+
+    deliveries: int = 0
+
+    @property
+    def nanoseconds(self) -> int:
+        """Routing time of all documents at all routers."""
+        return sum(hop.nanoseconds for hop in self.hops)
+
+    def at(self, distance: int) -> HopTotals:
+        """The totals of a distance."""
+        while len(self.hops) <= distance:
+            self.hops.append(HopTotals())
+        return self.hops[distance]
+
+
+class MeasuredNetwork:
+    """Routers that exchange messages in memory.
+
+    Parameters
+    ----------
+    links
+        Pairs of names; they form a tree.
+    annotations
+        The annotations of all routers.
+    aggregate_nodes
+        The bound of announced interests.
+
+    Examples
+    --------
+    >>> from penstock.documents import Header
+    >>> network = MeasuredNetwork(chain(3), AnnotationOptions())
+    >>> ada = LocalSubscription(id="s1", subscriber="ada", query="//flash")
+    >>> network.subscribe({"r2": [ada]})
+    >>> document = Document(b"<news><flash/></news>", Header(publisher="wire", id="7"))
+    >>> measured = network.publish("r0", [document])
+    >>> measured.deliveries, [hop.documents for hop in measured.hops]
+    (1, [1, 1, 1])
+    """
+
+    def __init__(
+        self,
+        links: Links,
+        annotations: AnnotationOptions,
+        *,
+        aggregate_nodes: int = AGGREGATE_NODES_MAX,
+    ) -> None:
+        names = dict.fromkeys(name for ends in links for name in ends)
+        self.routers = {
+            name: Router(
+                name=name,
+                neighbours=[
+                    one if two == name else two for one, two in links if name in (one, two)
+                ],
+                aggregate_nodes=aggregate_nodes,
+                annotations=annotations,
+            )
+            for name in names
+        }
+        self._links = links
+
+    def subscribe(self, subscriptions: Mapping[str, Iterable[LocalSubscription]]) -> None:
+        """Add subscriptions by router, connect all routers, and let them exchange interests."""
+        for name, of_router in subscriptions.items():
+            self._settle([(name, Subscribe(subscriptions=tuple(of_router)))])
+        # From the leaves to the root and back, so that each interest is complete when it is sent.
+        for one, two in reversed(self._links):
+            up = [
+                (one, LinkUp(neighbour=two, is_authenticated=True)),
+                (two, LinkUp(neighbour=one, is_authenticated=True)),
+            ]
+            self._settle(up)
+
+    def _settle(self, inputs: Iterable[tuple[str, RouterInput]]) -> None:
+        waiting = deque(inputs)
+        while waiting:
+            receiver, next_input = waiting.popleft()
+            for output in self.routers[receiver].receive(next_input, NOW):
+                if isinstance(output, SendMessage):
+                    received = MessageReceived(neighbour=receiver, message=output.message)
+                    waiting.append((output.neighbour, received))
+
+    def publish(self, name: str, documents: Iterable[Document]) -> Measurement:
+        """Publish documents one after the other, each to all routers that it reaches."""
+        measured = Measurement()
+        for document in documents:
+            self._publish(name, document, measured)
+        return measured
+
+    def _publish(self, name: str, document: Document, measured: Measurement) -> None:
+        frames: deque[tuple[int, str, str | None, Message, str]] = deque()
+        frames.append((0, name, None, document_to_message(document), ""))
+        while frames:
+            distance, receiver, sender, frame, mapping = frames.popleft()
+            router = self.routers[receiver]
+            control: list[tuple[str, RouterMessage]] = []
+            begin = thread_time_ns()
+            received, annotations = document_from_message(frame)
+            input_: RouterInput = Publish(document=received)
+            if sender is not None:
+                message = ForwardedDocument(
+                    document=received, mapping=mapping, annotations=annotations
+                )
+                input_ = MessageReceived(neighbour=sender, message=message)
+            deliveries = 0
+            for output in router.receive(input_, NOW):
+                if not isinstance(output, SendMessage):
+                    deliveries += 1
+                elif isinstance(output.message, ForwardedDocument):
+                    sent = output.message
+                    encoded = document_to_message(sent.document, annotations=sent.annotations)
+                    frames.append((distance + 1, output.neighbour, receiver, encoded, sent.mapping))
+                else:
+                    control.append((output.neighbour, output.message))
+            elapsed = thread_time_ns() - begin
+            hop = measured.at(distance)
+            hop.documents += 1
+            hop.nanoseconds += elapsed
+            hop.content_bytes += len(document.content)
+            hop.annotation_bytes += len(annotations)
+            measured.deliveries += deliveries
+            for neighbour, report in control:
+                self._settle([(neighbour, MessageReceived(neighbour=receiver, message=report))])
+
+    def counters(self) -> dict[str, RouterCounters]:
+        """The counters of all routers."""
+        return {name: router.counters for name, router in self.routers.items()}
