@@ -62,7 +62,7 @@ MAY_USE: dict[str, set[str]] = {
         "tokenizer",
         "xpath",
     },
-    "routes": {"dispatch", "subscription_store"},
+    "routes": {"dispatch"},
     "combined": {"dispatch", "keywords", "matching", "subscription_store"},
     "baselines": {
         "dispatch",
@@ -106,6 +106,7 @@ MAY_USE: dict[str, set[str]] = {
         "records",
         "relations",
         "rewriting",
+        "routes",
         "sample_paths",
         "select",
         "subscription_store",

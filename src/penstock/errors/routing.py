@@ -52,6 +52,11 @@ ERRORS: dict[str, ErrorSpec] = {
         "too many documents wait for the link to a neighbour",
         "Repair the link, or raise `waiting_documents` or `waiting_bytes`.",
     ),
+    "routing.annotations": ErrorSpec(
+        RoutingError,
+        "the annotations of a neighbour contradict the document",
+        "The neighbour is faulty or lies: examine it before you connect it again.",
+    ),
     "routing.state": ErrorSpec(
         RoutingError,
         "the stored state of a router cannot be restored",

@@ -1,0 +1,283 @@
+"""Annotations: when they are used, when they are ignored, and that a lie is detected."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterable
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from penstock.documents import Document, Limits
+from penstock.errors import ERRORS
+from penstock.routing import (
+    NO_KINDS,
+    AnnotationKind,
+    AnnotationOptions,
+    AnnotationReport,
+    Delivery,
+    ForwardedDocument,
+    LinkUp,
+    LocalSubscription,
+    MessageReceived,
+    NeighbourDistrusted,
+    Publish,
+    Router,
+    RouterOutput,
+    SendMessage,
+    Subscribe,
+)
+from penstock.routing.annotation_gain import AnnotationGain
+from penstock.routing.annotation_header import (
+    AnnotationError,
+    attestation,
+    decode_header,
+    encode_header,
+)
+from penstock.routing.annotations import DocumentAnnotations
+from penstock.routing.limits import (
+    ANNOTATION_BYTES_FREE,
+    ANNOTATION_BYTES_MAX,
+    ANNOTATION_PROBE_DOCUMENTS,
+    ANNOTATION_REPORT_DOCUMENTS,
+    ANNOTATION_SHARE_MAX,
+)
+from penstock.routing.reference.match_list import MatchList, encode_match_list
+from support.routing.one_router import NOW, document, receive
+
+ATTESTED = attestation(b"d" * 16, 100, b"l" * 8)
+SET = b"s" * 16
+
+
+class Pair:
+    """Two routers: documents are published at the first one."""
+
+    def __init__(
+        self,
+        queries: Iterable[str],
+        options: AnnotationOptions = AnnotationOptions(),  # noqa: B008
+        *,
+        authenticated: bool = True,
+    ) -> None:
+        self.first = Router(name="r1", neighbours=["r2"], annotations=options)
+        self.second = Router(
+            name="r2", neighbours=["r1"], annotations=options, chance=random.Random(1)
+        )
+        subscriptions = tuple(
+            LocalSubscription(id=f"s{number}", subscriber="ada", query=query)
+            for number, query in enumerate(queries)
+        )
+        self.second.receive(Subscribe(subscriptions=subscriptions), NOW)
+        routers = {"r1": (self.first, "r2"), "r2": (self.second, "r1")}
+        waiting: list[tuple[str, LinkUp | MessageReceived]] = [
+            (name, LinkUp(neighbour=other, is_authenticated=authenticated))
+            for name, (_, other) in routers.items()
+        ]
+        while waiting:
+            name, input_ = waiting.pop(0)
+            router, other = routers[name]
+            for output in router.receive(input_, NOW):
+                assert isinstance(output, SendMessage)
+                waiting.append((other, MessageReceived(neighbour=name, message=output.message)))
+
+    def publish(self, published: Document) -> list[ForwardedDocument]:
+        """What the first router forwards."""
+        outputs = self.first.receive(Publish(document=published), NOW)
+        messages = [output.message for output in outputs if isinstance(output, SendMessage)]
+        return [message for message in messages if isinstance(message, ForwardedDocument)]
+
+    def route(self, published: Document) -> tuple[RouterOutput, ...]:
+        """What the second router does with a document of the first."""
+        (forwarded,) = self.publish(published)
+        return receive(self.second, "r1", forwarded)
+
+
+def deliveries(outputs: Iterable[RouterOutput]) -> list[str]:
+    return [output.subscription for output in outputs if isinstance(output, Delivery)]
+
+
+def test_a_document_that_a_match_list_decides_is_not_read() -> None:
+    pair = Pair(["/a[b]", "//c", "/x"])
+    (forwarded,) = pair.publish(document(b"<a><b/><c/></a>"))
+    # Content that is not well-formed shows that nobody reads it. Its size is the same.
+    unread = Document(b"<a><b/><c/></b>", forwarded.document.header)
+    message = ForwardedDocument(document=unread, annotations=forwarded.annotations)
+    assert deliveries(receive(pair.second, "r1", message)) == ["s0", "s1"]
+    assert pair.second.counters.not_read == 1
+
+
+@pytest.mark.parametrize(
+    "options", [AnnotationOptions(kinds=NO_KINDS), AnnotationOptions(uses_received=False)]
+)
+def test_without_annotations_documents_are_read(options: AnnotationOptions) -> None:
+    pair = Pair(["/a[b]"], options)
+    assert deliveries(pair.route(document(b"<a><b/></a>"))) == ["s0"]
+    assert pair.second.counters.not_read == 0
+
+
+def test_annotations_of_an_unauthenticated_neighbour_are_ignored() -> None:
+    authenticated = Pair(["/a[b]", "/a[c]"])
+    (forwarded,) = authenticated.publish(document(b"<a><b/></a>"))
+    assert forwarded.annotations
+    pair = Pair(["/a[b]", "/a[c]"], authenticated=False)
+    assert pair.publish(document(b"<a><b/></a>"))[0].annotations == b""
+    lying = Document(b"<a><c/></a>", forwarded.document.header)
+    message = ForwardedDocument(document=lying, annotations=forwarded.annotations)
+    assert deliveries(receive(pair.second, "r1", message)) == ["s1"]
+
+
+def test_annotations_of_an_earlier_interest_are_ignored() -> None:
+    pair = Pair(["/a"])
+    (forwarded,) = pair.publish(document(b"<a><b/></a>"))
+    late = LocalSubscription(id="late", subscriber="ada", query="//b")
+    pair.second.receive(Subscribe(subscriptions=(late,)), NOW)
+    assert deliveries(receive(pair.second, "r1", forwarded)) == ["late", "s0"]
+    assert pair.second.counters.ignored_annotations == 1
+
+
+def test_annotations_under_other_limits_are_ignored() -> None:
+    pair = Pair(["/a"])
+    (forwarded,) = pair.publish(document(b"<a><b/></a>"))
+    strict = Router.restore(pair.second.state(), document_limits=Limits(depth=1))
+    strict.receive(LinkUp(neighbour="r1", is_authenticated=True), NOW)
+    assert deliveries(receive(strict, "r1", forwarded)) == []
+    assert strict.counters.dead == 1
+
+
+def _forged(pair: Pair, published: Document, match_list: MatchList) -> ForwardedDocument:
+    """The document with the annotations of a neighbour that lies."""
+    (forwarded,) = pair.publish(published)
+    digest = pair.first._neighbours["r2"].interest_digest
+    attested = forwarded.annotations[: len(ATTESTED)]
+    header = encode_header(attested, digest, {1: encode_match_list(match_list)})
+    return ForwardedDocument(document=forwarded.document, annotations=header)
+
+
+def test_a_neighbour_that_lies_is_distrusted_when_its_annotations_are_verified() -> None:
+    pair = Pair(["/a[b]", "/a[c]"], AnnotationOptions(verified_share=1.0))
+    forged = _forged(pair, document(b"<a><b/></a>"), MatchList([0, 1]))
+    outputs = receive(pair.second, "r1", forged)
+    assert deliveries(outputs) == ["s0"], "what was read counts"
+    (distrusted,) = [each for each in outputs if isinstance(each, NeighbourDistrusted)]
+    assert (distrusted.neighbour, distrusted.code) == ("r1", "routing.annotations")
+    assert distrusted.code in ERRORS
+    assert pair.second.counters.verified_annotations == 1
+    # From now on its annotations are not used, verified or not.
+    assert deliveries(pair.route(document(b"<a><b/></a>", number=2))) == ["s0"]
+    assert pair.second.counters.verified_annotations == 1
+    assert pair.second.counters.not_read == 0
+
+
+def test_an_attestation_of_a_malformed_document_is_a_lie() -> None:
+    pair = Pair(["/a[b]"], AnnotationOptions(verified_share=1.0))
+    (forwarded,) = pair.publish(document(b"<a><b/></a>"))
+    malformed = Document(b"<a><b/></b>", forwarded.document.header)
+    message = ForwardedDocument(document=malformed, annotations=forwarded.annotations)
+    outputs = receive(pair.second, "r1", message)
+    assert any(isinstance(output, NeighbourDistrusted) for output in outputs)
+    assert pair.second.counters.dead == 1
+
+
+def test_the_truth_passes_verification() -> None:
+    pair = Pair(["/a[b]", "//c"], AnnotationOptions(verified_share=0.5))
+    for number in range(40):
+        outputs = pair.route(document(b"<a><b/></a>", number=number))
+        assert deliveries(outputs) == ["s0"]
+        assert not any(isinstance(output, NeighbourDistrusted) for output in outputs)
+    counters = pair.second.counters
+    assert 5 < counters.verified_annotations < 35
+    assert counters.verified_annotations + counters.not_read == 40
+
+
+# The choice of kinds
+
+
+def test_a_kind_that_saves_nothing_is_omitted_and_tried_again() -> None:
+    gain = AnnotationGain(AnnotationOptions())
+    kinds = gain.next_kinds()
+    assert kinds == frozenset(AnnotationKind)
+    gain.sent({AnnotationKind.MATCH_LIST: 100, AnnotationKind.SKELETON: 1})
+    gain.reported(AnnotationReport(documents=64, bytes_not_read={"skeleton": 1_000}))
+    following = [gain.next_kinds() for _ in range(ANNOTATION_PROBE_DOCUMENTS)]
+    assert AnnotationKind.MATCH_LIST not in following[0]
+    assert AnnotationKind.SKELETON in following[0]
+    assert sum(AnnotationKind.MATCH_LIST in each for each in following) == 1
+
+
+def test_fixed_kinds_are_sent_whatever_they_save() -> None:
+    gain = AnnotationGain(AnnotationOptions(is_adaptive=False))
+    gain.sent({AnnotationKind.MATCH_LIST: 100})
+    gain.reported(AnnotationReport(documents=64))
+    assert gain.next_kinds() == frozenset(AnnotationKind)
+
+
+def test_routers_report_what_annotations_saved() -> None:
+    pair = Pair(["/a[b]"])
+    reports = []
+    for number in range(2 * ANNOTATION_REPORT_DOCUMENTS):
+        outputs = pair.route(document(b"<a><b/></a>", number=number))
+        sent = [each.message for each in outputs if isinstance(each, SendMessage)]
+        reports += [message for message in sent if isinstance(message, AnnotationReport)]
+    assert len(reports) == 2
+    assert reports[0].bytes_not_read["match-list"] == ANNOTATION_REPORT_DOCUMENTS * 11
+    receive(pair.first, "r2", reports[0])
+
+
+# The header
+
+
+def test_headers_are_bounded() -> None:
+    for size in (100, 100_000, 1 << 30):
+        headers = DocumentAnnotations(b"d" * 16, size, b"l" * 8)
+        payload = bytes(ANNOTATION_BYTES_MAX // 8)
+        parts = {AnnotationKind.MATCH_LIST: payload, AnnotationKind.SKELETON: b"123"}
+        encoded, sizes = headers.encode(SET, parts)
+        assert len(encoded) <= max(ANNOTATION_BYTES_FREE, size * ANNOTATION_SHARE_MAX)
+        assert len(encoded) <= ANNOTATION_BYTES_MAX
+        assert AnnotationKind.SKELETON in sizes, "what fits is sent without what does not"
+        assert dict(headers.decode(encoded, SET)) == {
+            kind: payload for kind, payload in parts.items() if kind in sizes
+        }
+
+
+def test_headers_that_are_too_large_are_ignored() -> None:
+    encoded = encode_header(ATTESTED, SET, {1: bytes(ANNOTATION_BYTES_MAX)})
+    with pytest.raises(AnnotationError, match="too large"):
+        decode_header(encoded, ATTESTED, SET)
+
+
+def test_unknown_sections_are_ignored() -> None:
+    encoded = encode_header(ATTESTED, SET, {200: b"later", 1: b"list"})
+    assert decode_header(encoded, ATTESTED, SET) == {200: b"later", 1: b"list"}
+    headers = DocumentAnnotations(b"d" * 16, 100, b"l" * 8)
+    assert headers.decode(encoded, SET) == {AnnotationKind.MATCH_LIST: b"list"}
+
+
+@given(st.dictionaries(st.integers(0, 255), st.binary(max_size=9), max_size=4), st.data())
+def test_damage_is_recognised(sections: dict[int, bytes], data: st.DataObject) -> None:
+    encoded = encode_header(ATTESTED, SET, sections)
+    assert decode_header(encoded, ATTESTED, SET) == sections
+    at = data.draw(st.integers(0, len(encoded) - 1))
+    flipped = bytearray(encoded)
+    flipped[at] ^= 1 << data.draw(st.integers(0, 7))
+    for damaged in (bytes(flipped), encoded[:at]):
+        with pytest.raises(AnnotationError):
+            decode_header(damaged, ATTESTED, SET)
+
+
+@given(st.binary(max_size=40))
+def test_sections_that_make_no_sense_are_refused(body: bytes) -> None:
+    # With a valid checksum, as a faulty neighbour would send them.
+    encoded = encode_header(ATTESTED, SET + body, {})
+    try:
+        sections = decode_header(encoded, ATTESTED, SET)
+    except AnnotationError:
+        return
+    assert encode_header(ATTESTED, SET, sections) == encoded
+
+
+def test_routers_that_lost_a_neighbour_keep_their_counts() -> None:
+    pair = Pair(["/a"])
+    pair.route(document(b"<a/>"))
+    assert Router.restore(pair.second.state()).counters == pair.second.counters

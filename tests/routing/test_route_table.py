@@ -1,0 +1,136 @@
+"""Match lists and route tables: the native ones agree with the reference."""
+
+from __future__ import annotations
+
+import copy
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from penstock.matching import Matches, SubscriptionIndex
+from penstock.native import native
+from penstock.routing.native_route_table import NativeRouteTable
+from penstock.routing.reference.match_list import (
+    MatchList,
+    decode_match_list,
+    encode_match_list,
+)
+from penstock.routing.reference.route_table import ReferenceRouteTable
+from penstock.routing.routes import LOCAL, Routes, RouteTable
+
+pytestmark = pytest.mark.skipif(native is None, reason="compares with the native core")
+
+GROUPS = (LOCAL, 1, 2, 3)
+
+digests = st.integers(1, 30).map(lambda number: bytes([number]) * 16)
+targets = st.lists(st.tuples(st.sampled_from(GROUPS), digests), max_size=30, unique=True)
+ranks = st.sets(st.integers(0, 40))
+
+
+@given(ranks, ranks)
+def test_lists_are_decoded_as_they_were_encoded(matched: set[int], unknown: set[int]) -> None:
+    expected = MatchList(sorted(matched), sorted(unknown - matched))
+    assert decode_match_list(encode_match_list(expected), 41) == expected
+
+
+@given(st.binary(max_size=24), st.integers(0, 50))
+def test_reference_decodes_and_refuses_like_the_native_core(encoded: bytes, size: int) -> None:
+    announced = [bytes([number]) * 16 for number in range(1, size + 1)]
+    outcomes = []
+    for table in (NativeRouteTable(), ReferenceRouteTable()):
+        table.announce(1, announced, [])
+        table.add(LOCAL, enumerate(announced))
+        table.set_containers(1, [])
+        outcomes.append(_outcome(table, encoded))
+    assert outcomes[0] == outcomes[1]
+
+
+def _outcome(table: RouteTable, encoded: bytes) -> Routes | str:
+    try:
+        return table.of_match_list(1, encoded)
+    except ValueError:
+        return "refused"
+
+
+@given(targets, st.sets(digests), ranks, ranks, st.data())
+def test_tables_agree_on_lists(
+    drawn: list[tuple[int, bytes]],
+    announced: set[bytes],
+    matched: set[int],
+    unknown: set[int],
+    data: st.DataObject,
+) -> None:
+    tables = _tables(drawn)
+    within = range(len(announced))
+    match_list = encode_match_list(
+        MatchList(
+            sorted(matched.intersection(within)),
+            sorted((unknown - matched).intersection(within)),
+        )
+    )
+    routes = []
+    containers: dict[int, bytes] | None = None
+    for table in tables:
+        table.announce(1, announced, [])
+        assert table.must_be_prepared(1)
+        unannounced = sorted(table.unannounced(1))
+        if containers is None:
+            choices = st.sampled_from(sorted(announced)) if announced else st.just(bytes(16))
+            containers = {number: data.draw(choices) for number in unannounced}
+        assert sorted(containers) == unannounced
+        table.set_containers(1, containers.items())
+        routes.append(table.of_match_list(1, match_list))
+        assert not table.must_be_prepared(1)
+    assert _comparable(routes[0]) == _comparable(routes[1])
+
+
+@given(targets, st.sets(st.integers(0, 29)), st.sampled_from((None, 1, 2)), st.booleans())
+def test_tables_agree_on_documents_that_were_read(
+    drawn: list[tuple[int, bytes]], chosen: set[int], source: int | None, removes: bool
+) -> None:
+    index = SubscriptionIndex()
+    for number in range(len(drawn)):
+        index.add(str(number), f"/a[@n{number}]")
+    tables = _tables(drawn)
+    if removes and drawn:
+        index.remove("0")
+        for table in tables:
+            table.remove([0])
+    attributes = " ".join(f'n{number}=""' for number in sorted(chosen))
+    matches = index.matcher().match(f"<a {attributes}/>".encode())
+    routes = [_comparable(table.of_matches(matches, source)) for table in tables]
+    assert routes[0] == routes[1]
+    # Results that were combined from two readings have ids instead of handles.
+    assert _comparable(tables[0].of_matches(_resolved(matches), source)) == routes[0]
+
+
+def _resolved(matches: Matches) -> Matches:
+    return copy.copy(matches)  # by `__reduce__`, which resolves the handles
+
+
+def _tables(drawn: list[tuple[int, bytes]]) -> tuple[RouteTable, RouteTable]:
+    tables = (NativeRouteTable(), ReferenceRouteTable())
+    for table in tables:
+        for group in GROUPS:
+            of_group = [
+                (number, digest)
+                for number, (own_group, digest) in enumerate(drawn)
+                if own_group == group
+            ]
+            table.add(group, of_group)
+    return tables
+
+
+def _comparable(routes: Routes) -> Routes:
+    return routes._replace(
+        local=list(routes.local), forwards=list(routes.forwards), unknown=list(routes.unknown)
+    )
+
+
+def test_a_target_below_no_announced_pattern_is_never_lost() -> None:
+    for table in (NativeRouteTable(), ReferenceRouteTable()):
+        table.add(LOCAL, [(0, b"a" * 16)])
+        table.announce(1, [b"b" * 16], [])
+        table.set_containers(1, [])
+        assert table.of_match_list(1, encode_match_list(MatchList())).is_undecided
