@@ -19,8 +19,8 @@
 //! * [`path_index`]: the index of path subscriptions;
 //! * [`matching`]: the engine for path subscriptions;
 //! * [`containment_index`]: subscriptions whose queries contain, or are contained in, a query;
-//! * [`routes`]: where a document goes, by its matches or by a match list;
 //! * [`keywords`]: the index of keyword subscriptions and their engine;
+//! * [`routes`]: where a document goes, by its matches or by a match list;
 //! * `combined`: both kinds of subscriptions matched in one reading;
 //! * `baselines` (feature `baselines`): the papers' algorithms and rival engines, for measurements;
 //! * [`engine_selection`]: engines selected at run time;

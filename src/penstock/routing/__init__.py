@@ -19,6 +19,7 @@ from penstock.routing.patterns import UNIVERSAL, Pattern
 from penstock.routing.precision import Precision, measure_precision
 from penstock.routing.router import Router
 from penstock.routing.router_inputs import (
+    AnnotationsChanged,
     LinkDown,
     LinkReset,
     LinkUp,
@@ -61,6 +62,7 @@ __all__ = [
     "AnnotationKind",
     "AnnotationOptions",
     "AnnotationReport",
+    "AnnotationsChanged",
     "ContainmentPair",
     "Delivery",
     "DigestConfirmation",

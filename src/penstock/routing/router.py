@@ -43,6 +43,7 @@ from penstock.routing.neighbour_transitions import (
 )
 from penstock.routing.patterns import Pattern, digest_of_key
 from penstock.routing.router_inputs import (
+    AnnotationsChanged,
     LinkDown,
     LinkReset,
     LinkUp,
@@ -311,6 +312,11 @@ class Router:
                 return tuple(self._published(document, now))
             case MappingsChanged(table=table):
                 self._mappings = DocumentMappings(table)
+                return ()
+            case AnnotationsChanged(options=options):
+                self._annotations = options
+                for neighbour in self._neighbours.values():
+                    neighbour.gain = AnnotationGain(options)
                 return ()
 
     def _neighbour(self, name: str) -> NeighbourRouter:

@@ -8,6 +8,7 @@ from typing import TypeAlias
 from penstock.documents import Document
 from penstock.errors import error
 from penstock.mediation.mapping_table import MappingTable
+from penstock.routing.annotation_kinds import AnnotationOptions
 from penstock.routing.local_subscription import LocalSubscription
 from penstock.routing.router_messages import ForwardedDocument, RouterMessage
 
@@ -82,6 +83,13 @@ class MappingsChanged:
     table: MappingTable
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnnotationsChanged:
+    """From now on, other annotations are sent, used or verified."""
+
+    options: AnnotationOptions
+
+
 RouterInput: TypeAlias = (
     LinkUp
     | LinkDown
@@ -91,5 +99,6 @@ RouterInput: TypeAlias = (
     | Unsubscribe
     | Publish
     | MappingsChanged
+    | AnnotationsChanged
 )
 """All inputs."""

@@ -29,6 +29,7 @@ class Bench(StrEnum):
     MEDIATION = "mediation"
     RELATIONS = "relations"
     HOSTILE = "hostile"
+    ROUTING = "routing"
     MAILBOX = "mailbox"
     PIPELINE = "pipeline"
     DELIVERY = "delivery"

@@ -24,7 +24,13 @@ class Bench(Protocol):
         """Return the report. A quick run is small: it only checks that the benchmark works."""
 
 
-# Imported only when they run, because they need the extra `spark`, unlike the other benchmarks.
+# Imported only when they run, because they need the extra `spark` or `links`, unlike the others.
+
+
+def _routing(*, quick: bool, progress: Progress) -> Report:
+    from penstock.lab.bench import routing  # noqa: PLC0415
+
+    return routing.run(quick=quick, progress=progress)
 
 
 def _mailbox(*, quick: bool, progress: Progress) -> Report:
@@ -54,6 +60,7 @@ BENCHES: dict[str, Bench] = {
     "mediation": mediation.run,
     "relations": relations.run,
     "hostile": hostile.run,
+    "routing": _routing,
     "mailbox": _mailbox,
     "pipeline": _pipeline,
     "delivery": _delivery,

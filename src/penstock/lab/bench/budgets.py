@@ -28,6 +28,32 @@ class Budget:
 
 BUDGETS: tuple[Budget, ...] = (
     Budget(
+        "routing",
+        "speedup_4",
+        "chain of 4 routers, 10,000 subscriptions each: routing time without annotations against"
+        " all annotations",
+        Bound.AT_LEAST,
+        2,
+        "x",
+    ),
+    Budget("routing", "speedup_8", "the same, chain of 8 routers", Bound.AT_LEAST, 5, "x"),
+    Budget(
+        "routing",
+        "not_read",
+        "the same: documents that are not read to the end, from the second router on",
+        Bound.AT_LEAST,
+        80,
+        "%",
+    ),
+    Budget(
+        "routing",
+        "header",
+        "the same: bytes of annotations, relative to the documents",
+        Bound.AT_MOST,
+        5,
+        "%",
+    ),
+    Budget(
         "reader", "speedup", "the reader: speedup over lxml building a tree", Bound.AT_LEAST, 3, "x"
     ),
     Budget(

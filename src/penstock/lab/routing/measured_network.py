@@ -16,6 +16,7 @@ from penstock.documents import Document
 from penstock.links import Message, document_from_message, document_to_message
 from penstock.routing import (
     AnnotationOptions,
+    AnnotationsChanged,
     ForwardedDocument,
     LinkUp,
     LocalSubscription,
@@ -85,15 +86,13 @@ class MeasuredNetwork:
     ----------
     links
         Pairs of names; they form a tree.
-    annotations
-        The annotations of all routers.
     aggregate_nodes
         The bound of announced interests.
 
     Examples
     --------
     >>> from penstock.documents import Header
-    >>> network = MeasuredNetwork(chain(3), AnnotationOptions())
+    >>> network = MeasuredNetwork(chain(3))
     >>> ada = LocalSubscription(id="s1", subscriber="ada", query="//flash")
     >>> network.subscribe({"r2": [ada]})
     >>> document = Document(b"<news><flash/></news>", Header(publisher="wire", id="7"))
@@ -105,7 +104,6 @@ class MeasuredNetwork:
     def __init__(
         self,
         links: Links,
-        annotations: AnnotationOptions,
         *,
         aggregate_nodes: int = AGGREGATE_NODES_MAX,
     ) -> None:
@@ -117,7 +115,6 @@ class MeasuredNetwork:
                     one if two == name else two for one, two in links if name in (one, two)
                 ],
                 aggregate_nodes=aggregate_nodes,
-                annotations=annotations,
             )
             for name in names
         }
@@ -143,6 +140,10 @@ class MeasuredNetwork:
                 if isinstance(output, SendMessage):
                     received = MessageReceived(neighbour=receiver, message=output.message)
                     waiting.append((output.neighbour, received))
+
+    def use(self, options: AnnotationOptions) -> None:
+        """Use other annotations from now on, at all routers."""
+        self._settle((name, AnnotationsChanged(options=options)) for name in self.routers)
 
     def publish(self, name: str, documents: Iterable[Document]) -> Measurement:
         """Publish documents one after the other, each to all routers that it reaches."""
