@@ -11,7 +11,7 @@ from deltalake import DeltaTable
 from pyspark.sql import SparkSession
 
 from penstock.documents import Document, Header
-from penstock.pipeline.inbox_source import plan_partitions
+from penstock.pipeline.inbox_source import plan_tasks
 from penstock.pipeline.run import run
 from penstock.pipeline.run_config import RunConfig
 from penstock.workspace import StoredSubscription, Workspace, database
@@ -48,8 +48,8 @@ def damage_second_entry(path: Path) -> None:
 def planned(workspace: Workspace, after: int, upto: int) -> list[int]:
     """The sequence numbers of the documents that the tasks of a batch read."""
     scanner = JournalScanner(workspace.inbox.folder)
-    tasks = plan_partitions(workspace.inbox, scanner, after, upto)
-    found = [each for task in tasks for each in task.found]
+    tasks = plan_tasks(workspace.inbox, scanner, after, upto)
+    found = [each for task in tasks for each in task]
     return [number for each in found for number in range(each.first, each.last + 1)]
 
 

@@ -11,9 +11,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from penstock.documents import Document, Header
+from penstock.errors import WorkspaceError
 from penstock.pipeline.inbox_source import InboxReader, InboxSourceOptions
-from penstock.pipeline.journal_references import REFERENCES, read_references
+from penstock.pipeline.journal_references import (
+    REFERENCES,
+    JournalRange,
+    JournalTasks,
+    reference_rows,
+)
 from penstock.workspace import Workspace
+from penstock.workspace.journal import JournalFile, journal_files
+from penstock.workspace.journal_scanner import Found
 
 
 def rows_of(options: InboxSourceOptions) -> pa.Table:
@@ -46,5 +54,58 @@ def test_references_stand_for_the_same_documents(
     )
     assert references.schema == REFERENCES
     assert "content" not in references.column_names
-    found = pa.Table.from_batches(read_references(references.to_batches()))
+    ranges = [JournalRange(*list(row.values())[1:]) for row in references.to_pylist()]
+    numbers = pa.record_batch({"id": [0]})
+    found = pa.Table.from_batches(JournalTasks([ranges]).read([numbers]))
     assert found == documents.combine_chunks()
+
+
+@pytest.fixture
+def journal(tmp_path: Path) -> Path:
+    """A journal file of four entries, with one document each."""
+    with Workspace.create(tmp_path / "workspace") as workspace:
+        for number in range(1, 5):
+            content = b"<a>%d</a>" % number
+            workspace.publish([Document(content, Header(publisher="p", id=str(number)))])
+        (path,) = journal_files(workspace.inbox.folder)
+    return path
+
+
+def entries_of(path: Path) -> list[Found]:
+    with JournalFile(path) as file:
+        return [Found(path, entry, entry.first, entry.last) for entry in file.entries()]
+
+
+def test_consecutive_entries_are_one_reference(journal: Path) -> None:
+    one, two, three, four = entries_of(journal)
+    rows = reference_rows([[one, two], [three, four]]).to_pylist()
+    assert [(row["task"], row["first"], row["last"]) for row in rows] == [(0, 1, 2), (1, 3, 4)]
+
+
+def test_entries_around_a_damaged_one_are_two_references(journal: Path) -> None:
+    one, _, three, four = entries_of(journal)
+    rows = reference_rows([[one, three, four]]).to_pylist()
+    assert [(row["task"], row["first"], row["last"]) for row in rows] == [(0, 1, 1), (0, 3, 4)]
+
+
+def test_a_header_that_was_damaged_after_planning_ends_the_task(journal: Path) -> None:
+    """The documents behind it must not be taken for the missing ones, nor be skipped."""
+    _, second, _, _ = entries_of(journal)
+    (row,) = reference_rows([entries_of(journal)]).to_pylist()
+    content = bytearray(journal.read_bytes())
+    content[second.entry.offset] ^= 1
+    journal.write_bytes(content)
+    planned = JournalRange(*list(row.values())[1:])
+    with pytest.raises(WorkspaceError) as refused:
+        list(planned.entries())
+    assert refused.value.code == "journal.damaged"
+
+
+def test_a_file_that_was_truncated_after_planning_ends_the_task(journal: Path) -> None:
+    *_, last = entries_of(journal)
+    (row,) = reference_rows([entries_of(journal)]).to_pylist()
+    journal.write_bytes(journal.read_bytes()[: last.entry.offset])
+    planned = JournalRange(*list(row.values())[1:])
+    with pytest.raises(WorkspaceError) as refused:
+        list(planned.entries())
+    assert refused.value.code == "journal.damaged"

@@ -31,7 +31,7 @@ from penstock.errors import error
 from penstock.pipeline.batch_progress_files import BatchProgressFiles
 from penstock.pipeline.document_columns import own_columns
 from penstock.pipeline.document_probe import FAILED, ProbeStage
-from penstock.pipeline.journal_references import are_references, read_references
+from penstock.pipeline.journal_references import JournalTasks, are_references
 from penstock.pipeline.limits import QUARANTINE_ROUNDS_MAX
 from penstock.pipeline.match_stage import STAGE_ROWS, MatchStage
 from penstock.pipeline.partition_matcher import PartitionMatcher
@@ -146,15 +146,19 @@ def deliver(
     )
     progress = BatchProgressFiles.beside(tables, stream)
     commit = next_commit(tables.deliveries)
+    journal: JournalTasks | None = None
+    if has_references:
+        journal = JournalTasks.collect(documents)
+        documents = journal.numbers(documents)
     job = _Job(
         documents=with_shards(documents, len(shards)),
+        journal=journal,
         matcher=matcher,
         tables=tables,
         stream=stream,
         batch=batch,
         commit=commit,
         log=log,
-        has_references=has_references,
         is_shuffled=len(shards) > 1 or not in_publishing_order,
         progress=progress,
     )
@@ -174,6 +178,8 @@ class _Job:
     """The Spark job of a batch."""
 
     documents: DataFrame
+    """The documents, or the numbers of the tasks of ``journal``."""
+    journal: JournalTasks | None
     matcher: PartitionMatcher
     tables: Tables
     stream: str
@@ -181,7 +187,6 @@ class _Job:
     commit: int
     """The first number of the commit that the deliveries are expected to get."""
     log: bool
-    has_references: bool
     is_shuffled: bool
     progress: BatchProgressFiles
 
@@ -226,11 +231,12 @@ class _Job:
 
     def _map(self, stage: _Stage, schema: StructType) -> DataFrame:
         """Apply a stage to the documents."""
-        if not self.has_references:
+        journal = self.journal
+        if journal is None:
             return self.documents.mapInArrow(stage, schema)
 
-        def read_and_apply(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-            return stage(read_references(batches))
+        def read_and_apply(numbers: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+            return stage(journal.read(numbers))
 
         return self.documents.mapInArrow(read_and_apply, schema)
 

@@ -106,22 +106,30 @@ class InboxPartition(InputPartition):
         self.found: tuple[Found, ...] = self.value
 
 
+class ReferencesPartition(InputPartition):
+    """References to the documents of all tasks."""
+
+    def __init__(self, references: pa.RecordBatch) -> None:
+        super().__init__(references)
+        self.references: pa.RecordBatch = self.value
+
+
 class InboxReader(DataSourceReader):
     """Reads a range of documents."""
 
     def __init__(self, options: InboxSourceOptions) -> None:
         self.options = options
 
-    def partitions(self) -> list[InboxPartition]:
+    def partitions(self) -> list[InputPartition]:
         """Divide the documents into tasks."""
         with contextlib.closing(Inbox(Path(self.options.workspace))) as inbox:
             upto = inbox.last_sequence() if self.options.upto is None else self.options.upto
             scanner = JournalScanner(inbox.folder)
-            return plan_partitions(inbox, scanner, self.options.after, upto)
+            return _partitions(self.options, plan_tasks(inbox, scanner, self.options.after, upto))
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        """The documents of a task, or references to them."""
-        return _read(partition, self.options)
+        """The documents of a task, or references to those of all tasks."""
+        return _read(partition)
 
 
 class InboxStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
@@ -163,13 +171,14 @@ class InboxStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             last = self._bounded_end(after, last)
         return {_SEQUENCE: last}
 
-    def partitions(self, start: dict[str, int], end: dict[str, int]) -> list[InboxPartition]:
+    def partitions(self, start: dict[str, int], end: dict[str, int]) -> list[InputPartition]:
         """Divide the documents between two offsets into tasks."""
-        return plan_partitions(self._opened(), self._scanner, start[_SEQUENCE], end[_SEQUENCE])
+        tasks = plan_tasks(self._opened(), self._scanner, start[_SEQUENCE], end[_SEQUENCE])
+        return _partitions(self.options, tasks)
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        """The documents of a task, or references to them."""
-        return _read(partition, self.options)
+        """The documents of a task, or references to those of all tasks."""
+        return _read(partition)
 
     def stop(self) -> None:
         """Close the inbox."""
@@ -196,9 +205,7 @@ class InboxStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return last
 
 
-def plan_partitions(
-    inbox: Inbox, scanner: JournalScanner, after: int, upto: int
-) -> list[InboxPartition]:
+def plan_tasks(inbox: Inbox, scanner: JournalScanner, after: int, upto: int) -> list[list[Found]]:
     """Divide a range of documents into tasks.
 
     Entries are verified first: a task that finds a damaged one would end the stream. Damaged
@@ -213,7 +220,7 @@ def plan_partitions(
             inbox.record_damage(found)
         else:
             readable += _without(found, set_aside)
-    return [InboxPartition(group) for group in _grouped(readable)]
+    return list(_grouped(readable))
 
 
 def _without(found: Found, ranges: Iterable[tuple[int, int]]) -> Iterator[Found]:
@@ -236,11 +243,18 @@ def load_inbox(
     return reader.format(InboxSource.name()).option(OPTIONS_KEY, options.to_json()).load()
 
 
-def _read(partition: InputPartition, options: InboxSourceOptions) -> Iterator[pa.RecordBatch]:
+def _partitions(options: InboxSourceOptions, tasks: list[list[Found]]) -> list[InputPartition]:
+    if options.as_references:
+        return [ReferencesPartition(reference_rows(tasks))]
+    return [InboxPartition(found) for found in tasks]
+
+
+def _read(partition: InputPartition) -> Iterator[pa.RecordBatch]:
+    if isinstance(partition, ReferencesPartition):
+        # The process also matches documents, and exempts what it imports for that.
+        return iter([partition.references])
     assert isinstance(partition, InboxPartition)
     freeze_heap()
-    if options.as_references:
-        return iter([reference_rows(partition.found)])
     return read_entries(partition.found)
 
 

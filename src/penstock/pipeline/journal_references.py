@@ -1,34 +1,69 @@
-"""Rows that refer to entries of the inbox's journal, in place of the documents in them.
+"""References to documents in the inbox's journal, which take their place until a task reads them.
 
 Documents of a Python data source would pass through Spark's JVM, which converts them twice, on the
-way to the task that matches them. A task reads the entries that it gets references to itself.
+way to the task that matches them. The data source therefore returns references. The driver collects
+these few rows and starts a job whose tasks read the journal. If tasks read the references from the
+data source, each would need a second Python worker, with caches of its own.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import pyarrow as pa
+from pyspark.sql import DataFrame
 from pyspark.sql.types import StructType
 
+from penstock.errors import error
 from penstock.pipeline.limits import ROW_BATCH_BYTES
-from penstock.workspace.journal import Entry, JournalFile
+from penstock.workspace.journal import JournalFile
 from penstock.workspace.journal_scanner import Found
 
-_NUMBERS: Final = (
-    *("offset", "entry_first", "entry_documents", "payload_bytes", "content_bytes", "checksum"),
-    *("first", "last"),
-)
-
 _COLUMNS: Final[dict[str, pa.DataType]] = {
+    "task": pa.int64(),
     "path": pa.string(),
-    **dict.fromkeys(_NUMBERS, pa.int64()),
+    **dict.fromkeys(("offset", "first", "last"), pa.int64()),
 }
 
 REFERENCES: Final = pa.schema(_COLUMNS)
-"""The fields of :class:`~penstock.workspace.journal_scanner.Found` and its entry."""
+"""The number of a task, and the fields of a :class:`JournalRange` that it reads."""
+
+
+@dataclass(frozen=True, slots=True)
+class JournalRange:
+    """Documents of consecutive entries in one file of the journal."""
+
+    path: str
+    offset: int
+    """The offset of the first entry."""
+    first: int
+    last: int
+    """The sequence numbers of the documents, which may begin or end within an entry."""
+
+    def entries(self) -> Iterator[Found]:
+        """The entries.
+
+        Raises
+        ------
+        WorkspaceError
+            ``journal.damaged``: they are no longer what they were when the range was planned.
+        """
+        path = Path(self.path)
+        expected = self.first
+        with JournalFile(path) as file:
+            for entry in file.entries(self.offset):
+                if not entry.first <= expected <= entry.last:
+                    break
+                last = min(entry.last, self.last)
+                yield Found(path, entry, expected, last)
+                expected = last + 1
+                if expected > self.last:
+                    return
+        raise error("journal.damaged", f"{path}: document {expected} has been removed")
 
 
 def are_references(schema: StructType) -> bool:
@@ -36,40 +71,65 @@ def are_references(schema: StructType) -> bool:
     return schema.names == REFERENCES.names
 
 
-def reference_rows(found: Iterable[Found]) -> pa.RecordBatch:
-    """The rows that refer to entries."""
+def reference_rows(tasks: Iterable[Iterable[Found]]) -> pa.RecordBatch:
+    """The rows that refer to the documents of each task."""
     rows = [
         {
-            "path": str(each.path),
-            "offset": each.entry.offset,
-            "entry_first": each.entry.first,
-            "entry_documents": each.entry.documents,
-            "payload_bytes": each.entry.payload_bytes,
-            "content_bytes": each.entry.content_bytes,
-            "checksum": each.entry.checksum,
-            "first": each.first,
-            "last": each.last,
+            "task": task,
+            "path": str(run[0].path),
+            "offset": run[0].entry.offset,
+            "first": run[0].first,
+            "last": run[-1].last,
         }
-        for each in found
+        for task, found in enumerate(tasks)
+        for run in _runs(found)
     ]
     return pa.RecordBatch.from_pylist(rows, schema=REFERENCES)
 
 
-def read_references(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """The documents that rows refer to, in the same order."""
-    return read_entries(_found(row) for batch in batches for row in batch.to_pylist())
+def _runs(found: Iterable[Found]) -> Iterator[list[Found]]:
+    """Consecutive entries of a file in groups."""
+    run: list[Found] = []
+    for each in found:
+        if run:
+            before = run[-1]
+            follows = each.path == before.path and each.entry.offset == before.entry.end
+            if not follows or each.first != before.last + 1:
+                yield run
+                run = []
+        run.append(each)
+    if run:
+        yield run
 
 
-def _found(row: dict[str, Any]) -> Found:
-    entry = Entry(
-        row["offset"],
-        row["entry_first"],
-        row["entry_documents"],
-        row["payload_bytes"],
-        row["content_bytes"],
-        row["checksum"],
-    )
-    return Found(Path(row["path"]), entry, row["first"], row["last"])
+@dataclass(frozen=True, slots=True)
+class JournalTasks:
+    """The documents that each task of a job reads. Sent to the workers."""
+
+    ranges: Sequence[Sequence[JournalRange]]
+    """By number of the task."""
+
+    @classmethod
+    def collect(cls, references: DataFrame) -> JournalTasks:
+        """The tasks that the rows of a DataFrame state."""
+        ranges: defaultdict[int, list[JournalRange]] = defaultdict(list)
+        for task, *fields in references.collect():
+            ranges[task].append(JournalRange(*fields))
+        return cls([ranges[task] for task in sorted(ranges)])
+
+    def numbers(self, references: DataFrame) -> DataFrame:
+        """The numbers of the tasks, each in a partition of its own."""
+        count = len(self.ranges)
+        return references.sparkSession.range(0, count, 1, max(count, 1))
+
+    def read(self, numbers: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """The documents of tasks, by number, in publishing order."""
+        for batch in numbers:
+            for number in batch.column(0).to_pylist():
+                assert number is not None
+                yield from read_entries(
+                    found for each in self.ranges[number] for found in each.entries()
+                )
 
 
 def read_entries(found: Iterable[Found]) -> Iterator[pa.RecordBatch]:
