@@ -204,7 +204,7 @@ def publish_in_a_process(workspace: Workspace, prepare: str) -> subprocess.Compl
     [
         (
             "before the entry is written",
-            "import penstock.workspace.journal_appender as i; i.encode_entry = kill",
+            "import penstock.workspace.journal_appender as i; i.entry_parts = kill",
             False,
         ),
         (
@@ -213,8 +213,19 @@ def publish_in_a_process(workspace: Workspace, prepare: str) -> subprocess.Compl
             False,
         ),
         (
-            "in the middle of the payload",
+            "before the last byte of the notes",
             "write = os.pwrite; os.pwrite = lambda d, b, o: (write(d, b[:-1], o), kill())",
+            False,
+        ),
+        (
+            "between notes and rows",
+            "write = os.pwrite; os.pwrite = lambda d, b, o: (write(d, b, o), kill())",
+            False,
+        ),
+        (
+            "in the middle of the rows",
+            "write = os.pwrite; os.pwrite = lambda d, b, o:"
+            " write(d, b, o) if b[:4] == b'\\xf5PJ1' else (write(d, b[:-1], o), kill())",
             False,
         ),
         (
@@ -252,8 +263,8 @@ def test_a_kill_between_the_files_of_a_group_neither_loses_nor_duplicates_docume
     workspace.publish(documents(before))
     killed = publish_in_a_process(
         workspace,
-        "import penstock.workspace.journal_appender as i; encode = i.encode_entry;"
-        " i.INBOX_FILE_BYTES, i.JOURNAL_ENTRY_BYTES, calls = 500, 1, []; i.encode_entry ="
+        "import penstock.workspace.journal_appender as i; encode = i.entry_parts;"
+        " i.INBOX_FILE_BYTES, i.JOURNAL_ENTRY_BYTES, calls = 500, 1, []; i.entry_parts ="
         f" lambda *a: kill() if len(calls) == {appended} else (calls.append(1), encode(*a))[1];"
         " workspace.publish([Document(b'<a/>', Header(publisher='me', id=str(n)))"
         " for n in range(6)])",
@@ -271,9 +282,9 @@ def test_a_kill_while_a_group_is_undone_leaves_no_gap(workspace: Workspace) -> N
     """The disk is full after five entries in three files, and the process is killed then."""
     killed = publish_in_a_process(
         workspace,
-        "import errno, penstock.workspace.journal_appender as i; encode = i.encode_entry;"
+        "import errno, penstock.workspace.journal_appender as i; encode = i.entry_parts;"
         " fail = lambda: (_ for _ in ()).throw(OSError(errno.ENOSPC, 'full'));"
-        " i.INBOX_FILE_BYTES, i.JOURNAL_ENTRY_BYTES, calls = 500, 1, []; i.encode_entry ="
+        " i.INBOX_FILE_BYTES, i.JOURNAL_ENTRY_BYTES, calls = 500, 1, []; i.entry_parts ="
         " lambda *a: fail() if len(calls) == 5 else (calls.append(1), encode(*a))[1];"
         " unlink = Path.unlink; Path.unlink = lambda path: (unlink(path), kill());"
         " workspace.publish([Document(b'<a/>', Header(publisher='me', id=str(n)))"

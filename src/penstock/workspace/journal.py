@@ -159,7 +159,14 @@ def size_with_header(document: Document) -> int:
 def encode_entry(
     batch: pa.RecordBatch, salt: bytes, notes: Mapping[str, Any] | None = None
 ) -> bytes:
-    """The bytes of an entry.
+    """The bytes of an entry: see :func:`entry_parts`."""
+    return b"".join(entry_parts(batch, salt, notes))
+
+
+def entry_parts(
+    batch: pa.RecordBatch, salt: bytes, notes: Mapping[str, Any] | None = None
+) -> tuple[bytes, pa.Buffer]:
+    """The bytes of an entry: those before the rows, and the rows, which are written uncopied.
 
     Parameters
     ----------
@@ -195,7 +202,7 @@ def encode_entry(
         content_bytes,
         zlib.crc32(rows, zlib.crc32(before_rows)),
     )
-    return b"".join((header, _CHECKSUM.pack(zlib.crc32(header + salt)), before_rows, rows))
+    return header + _CHECKSUM.pack(zlib.crc32(header + salt)) + before_rows, rows
 
 
 class JournalFile:

@@ -21,7 +21,7 @@ from penstock.workspace.journal import (
     FILE_HEADER_BYTES,
     JournalFile,
     document_rows,
-    encode_entry,
+    entry_parts,
     file_name,
     first_sequence,
     journal_files,
@@ -96,17 +96,17 @@ class JournalAppender:
 
     def _append_entry(self, rows: pa.RecordBatch, notes: Mapping[str, Any]) -> None:
         salt = self._prepare_file()
-        entry = encode_entry(rows, salt, notes)
+        parts = entry_parts(rows, salt, notes)
         position = self.position
+        end = position.offset
         descriptor = os.open(self._folder / position.file, os.O_WRONLY)
         try:
-            _write_all(descriptor, entry, position.offset)
+            for part in parts:
+                end = _write_all(descriptor, part, end)
         finally:
             os.close(descriptor)
         _index_rows(self.connection, rows, notes)
-        self._move(
-            Position(position.file, position.offset + len(entry), position.next + rows.num_rows)
-        )
+        self._move(Position(position.file, end, position.next + rows.num_rows))
 
     def _prepare_file(self) -> bytes:
         """Begin a new file unless the current one can take another entry; returns the salt."""
@@ -134,11 +134,13 @@ class JournalAppender:
         self.position = position
 
 
-def _write_all(descriptor: int, content: bytes, offset: int) -> None:
+def _write_all(descriptor: int, content: bytes | pa.Buffer, offset: int) -> int:
+    """Write at an offset; returns the end."""
     rest = memoryview(content)
     while rest:
         written = os.pwrite(descriptor, rest, offset)
         rest, offset = rest[written:], offset + written
+    return offset
 
 
 def _index_rows(
