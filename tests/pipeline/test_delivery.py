@@ -117,6 +117,22 @@ def test_a_batch_interrupted_between_two_commits_is_completed(
     assert len(rows_of(tables.counts)) == 1
 
 
+def test_a_batch_without_dead_letters_leaves_their_table_alone(
+    spark: SparkSession, version: str, tables: Tables
+) -> None:
+    """Also if it is interrupted and completed; later batches commit theirs."""
+    accepted = spark.createDataFrame(document_table(CONTENTS[:3]), spark_schemas.DOCUMENTS)
+    deliver(accepted, version, tables, stream="s", batch=0, at=START)
+    (Path(tables.counts) / "_delta_log" / f"{1:020}.json").unlink()
+    deliver(accepted, version, tables, stream="s", batch=0, at=START)
+    assert DeltaTable(tables.dead_letters).version() == 0
+    assert len(rows_of(tables.documents)) == 3
+    refused = spark.createDataFrame(document_table(CONTENTS[-2:]), spark_schemas.DOCUMENTS)
+    deliver(refused, version, tables, stream="s", batch=1, at=START)
+    assert last_committed_batch(tables.dead_letters, "s") == 1
+    assert len(rows_of(tables.dead_letters)) == 2
+
+
 @pytest.mark.parametrize("shards", [3])
 def test_shards_deliver_the_same_and_write_dead_letters_once(
     documents: DataFrame, tmp_path: Path, tables: Tables, shards: int

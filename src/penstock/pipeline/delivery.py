@@ -312,8 +312,10 @@ def _commit(
             sequences += [last for last in [report["last_sequence"]] if last is not None]
     counts = BatchCounts(**sums)
     assert counts.documents == counts.matched + counts.unmatched + counts.dead, counts
-    for table in ("documents", "dead_letters"):
-        commit_batch(getattr(tables, table), files[table], stream=stream, batch=batch)
+    commit_batch(tables.documents, files["documents"], stream=stream, batch=batch)
+    # A replay has the same dead letters, so a batch that has none needs no mark.
+    if files["dead_letters"]:
+        commit_batch(tables.dead_letters, files["dead_letters"], stream=stream, batch=batch)
     commit_deliveries(
         tables.deliveries,
         files["deliveries"],

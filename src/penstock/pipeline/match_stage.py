@@ -171,7 +171,7 @@ def _digests(documents: pa.RecordBatch, outcomes: BatchOutcomes) -> pa.Array[Any
     """The digests of the documents that match something; null for the others."""
     contents: Any = documents.column("content")
     digests = [
-        content_digest(contents[row].as_py()) if count else None
+        content_digest(contents[row].as_buffer()) if count else None
         for row, count in enumerate(outcomes.match_counts)
     ]
     return pa.array(digests, pa.binary())

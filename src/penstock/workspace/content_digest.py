@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import hashlib
 
+import pyarrow as pa
 
-def content_digest(content: bytes | None) -> bytes:
+
+def content_digest(content: bytes | pa.Buffer | None) -> bytes:
     """The SHA-256 of a document's bytes; of no bytes for a null.
 
     >>> content_digest(b"<a/>").hex()[:16]
