@@ -78,6 +78,17 @@ def test_the_other_documents_are_delivered_and_the_damaged_ones_after_their_rest
     assert "0 waiting" in penstock("status").out
 
 
+def test_a_batch_whose_documents_are_all_damaged_has_no_tasks_and_is_committed(
+    spark: SparkSession, workspace: Workspace
+) -> None:
+    workspace.inbox.record_damage(Missing(1, 3, None, "the file is missing"))
+    run(spark, workspace, RunConfig(), lambda _: None)
+    assert delivered(workspace) == []
+    workspace.publish([Document(b"<news/>", Header(publisher="wire", id="4"))])
+    run(spark, workspace, RunConfig(), lambda _: None)
+    assert delivered(workspace) == ["wire/4"]
+
+
 def test_documents_that_were_set_aside_are_not_in_a_replay_of_their_batch(
     workspace: Workspace,
 ) -> None:
