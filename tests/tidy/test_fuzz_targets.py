@@ -23,6 +23,7 @@ PARSERS = {
     "archives": ["archives"],
     "files of the inbox's journal": ["journal_files"],
     "frames and handshakes of links": ["link_frames"],
+    "sections of annotations": ["document_annotations"],
 }
 """What Penstock parses, and the targets that fuzz it."""
 

@@ -20,7 +20,7 @@ MAY_USE: dict[str, set[str]] = {
     "reader": {"events"},
     "records": {"events", "reader"},
     "sample_paths": {"events", "reader"},
-    "label_paths": {"events"},
+    "label_paths": {"events", "xpath"},
     "select": {"events", "value_tests", "xpath"},
     "rewriting": {"events", "select", "xpath"},
     "subscription_store": {"xpath"},

@@ -3,7 +3,13 @@
 //! A *label path* is a distinct sequence of element names from the root. The [`collector`] records the
 //! label paths of a document while it is matched; a reader that was not asked for them does nothing.
 
+pub mod bindings;
 pub(crate) mod collector;
+pub mod last_offsets;
+pub mod main_paths;
+pub mod skeleton;
+mod varint;
+pub mod vocabulary;
 
 use std::sync::Arc;
 

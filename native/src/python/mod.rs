@@ -53,6 +53,11 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<outcomes::Handles>()?;
     module.add_class::<label_paths::LabelPaths>()?;
     module.add_class::<route_table::RouteTable>()?;
+    module.add_class::<label_paths::Vocabulary>()?;
+    module.add_class::<label_paths::ClassifiedPaths>()?;
+    module.add_class::<label_paths::MainPaths>()?;
+    module.add_function(wrap_pyfunction!(label_paths::decode_last_offsets, module)?)?;
+    module.add_function(wrap_pyfunction!(label_paths::skeleton_limits, module)?)?;
     module.add_function(wrap_pyfunction!(keywords::words, module)?)?;
     module.add_function(wrap_pyfunction!(keywords::parse_keywords, module)?)?;
     module.add_function(wrap_pyfunction!(keywords::keyword_limits, module)?)?;

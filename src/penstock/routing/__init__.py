@@ -1,5 +1,6 @@
 """Routing: the router core, and aggregated sets of subscriptions for its neighbours."""
 
+from penstock.routing.absent_names import AbsentNameFilter, encode_absent_names
 from penstock.routing.aggregate_delta import AggregateDelta, AggregateReplica, digest_of
 from penstock.routing.aggregated_set import AggregatedSet
 from penstock.routing.annotation_kinds import (
@@ -8,8 +9,11 @@ from penstock.routing.annotation_kinds import (
     AnnotationKind,
     AnnotationOptions,
 )
+from penstock.routing.announced_paths import AnnouncedPaths
+from penstock.routing.bindings import BindingFilter
 from penstock.routing.containment_order import ContainmentPair, containment_order
 from penstock.routing.forward_queue import OverflowPolicy
+from penstock.routing.last_offsets import AnnouncedUnder, PrefixStops, decode_last_offsets
 from penstock.routing.limits import RouterLimits
 from penstock.routing.local_subscription import LocalSubscription
 from penstock.routing.merge_forest import MergeForest, PatternNode
@@ -50,12 +54,15 @@ from penstock.routing.router_outputs import (
     SubscriptionsSetAside,
 )
 from penstock.routing.router_state import NeighbourState, RouterCounters, RouterState
+from penstock.routing.skeleton import SkeletonDecision, SkeletonFilter, encode_skeleton
 from penstock.routing.synopsis import SampledDocuments, Synopsis
+from penstock.routing.vocabulary import Vocabulary
 
 __all__ = [
     "ALL_KINDS",
     "NO_KINDS",
     "UNIVERSAL",
+    "AbsentNameFilter",
     "AggregateDelta",
     "AggregateReplica",
     "AggregatedSet",
@@ -63,6 +70,9 @@ __all__ = [
     "AnnotationOptions",
     "AnnotationReport",
     "AnnotationsChanged",
+    "AnnouncedPaths",
+    "AnnouncedUnder",
+    "BindingFilter",
     "ContainmentPair",
     "Delivery",
     "DigestConfirmation",
@@ -86,6 +96,7 @@ __all__ = [
     "Pattern",
     "PatternNode",
     "Precision",
+    "PrefixStops",
     "Publish",
     "Router",
     "RouterCounters",
@@ -96,13 +107,19 @@ __all__ = [
     "RouterState",
     "SampledDocuments",
     "SendMessage",
+    "SkeletonDecision",
+    "SkeletonFilter",
     "Subscribe",
     "SubscriptionDelta",
     "SubscriptionSnapshot",
     "SubscriptionsSetAside",
     "Synopsis",
     "Unsubscribe",
+    "Vocabulary",
     "containment_order",
+    "decode_last_offsets",
     "digest_of",
+    "encode_absent_names",
+    "encode_skeleton",
     "measure_precision",
 ]

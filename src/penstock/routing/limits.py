@@ -88,6 +88,16 @@ PREPARED_TARGETS_PER_DOCUMENT: Final[int] = 256
 enough documents have arrived, they are read. With steady changes, locating the targets would cost
 more than reading."""
 
+BINDINGS_OF_PATTERN_MAX: Final[int] = 4
+"""Label paths of a document that instantiate one matched pattern in its bindings."""
+
+BINDINGS_MAX: Final[int] = 256
+"""Bindings of a document. Those of the patterns with the highest ranks are left out; a router
+refuses more."""
+
+BINDING_PROOFS_MAX: Final[int] = 4_096
+"""Proofs by bindings that are tried for a document; the remaining patterns stay undecided."""
+
 # Routers
 
 DELIVERY_FRAGMENTS_MAX: Final[int] = 1_000

@@ -8,7 +8,6 @@ that the query matches.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 from penstock.language.relations.path_universe import Name
 from penstock.language.xpath.ast import (
@@ -46,8 +45,8 @@ def relaxed(query: Query) -> Query:
     >>> str(to_text(relaxed(parse("//text()[. = 'x']"))))
     '/*'
     """
-    branches = (_relaxed_path(branch) for branch in query.branches)
-    return Query(tuple(dict.fromkeys(path if path.steps else _ANYTHING for path in branches)))
+    branches = [_relaxed_path(branch) for branch in query.branches]
+    return Query(tuple(path if path.steps else _ANYTHING for path in branches))
 
 
 def is_decided_by_skeleton(query: Query) -> bool:
@@ -80,12 +79,14 @@ def _relaxed_path(path: Path) -> Path:
     steps = path.steps
     if steps and steps[-1].kind is Kind.TEXT:
         steps = steps[:-1]
-    return Path(tuple(replace(step, predicates=_relaxed_predicates(step)) for step in steps))
+    return Path(tuple(map(_relaxed_step, steps)))
 
 
-def _relaxed_predicates(step: Step) -> tuple[Expr, ...]:
-    found = (_relaxed(predicate) for predicate in step.predicates)
-    return tuple(each for each in found if each is not None)
+def _relaxed_step(step: Step) -> Step:
+    if not step.predicates:
+        return step
+    found = map(_relaxed, step.predicates)
+    return Step(step.axis, step.kind, step.test, tuple(each for each in found if each is not None))
 
 
 def _relaxed(expr: Expr) -> Expr | None:
