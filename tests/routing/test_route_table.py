@@ -70,6 +70,7 @@ def test_tables_agree_on_lists(
         )
     )
     routes = []
+    splits = []
     containers: dict[int, bytes] | None = None
     for table in tables:
         table.announce(1, announced, [])
@@ -81,8 +82,12 @@ def test_tables_agree_on_lists(
         assert sorted(containers) == unannounced
         table.set_containers(1, containers.items())
         routes.append(table.of_match_list(1, match_list))
+        split = tuple(map(sorted, table.split_match_list(1, match_list)))
+        splits.append(split)
+        assert _comparable(table.of_numbers(split[0], 1))[:3] == _comparable(routes[-1])[:3]
         assert not table.must_be_prepared(1)
     assert _comparable(routes[0]) == _comparable(routes[1])
+    assert splits[0] == splits[1]
 
 
 @given(targets, st.sets(st.integers(0, 29)), st.sampled_from((None, 1, 2)), st.booleans())

@@ -94,6 +94,12 @@ impl RouteTable {
         routes_tuple(py, routes)
     }
 
+    /// Numbers of the targets that a match list proves to match, and of those that it leaves open.
+    fn split_match_list(&self, source: u32, list: &[u8]) -> PyResult<(Vec<u32>, Vec<u32>)> {
+        let split = self.table().split_match_list(source, list);
+        split.map_err(|_| PyValueError::new_err("the match list is malformed"))
+    }
+
     /// The routes that a match list decides.
     fn of_match_list<'py>(
         &self,

@@ -62,12 +62,23 @@ struct Announced {
     digests: HashSet<Digest, FastState>,
     /// By number: the announced pattern that contains a target whose own pattern is not announced.
     containers: HashMap<u32, Digest, FastState>,
-    /// By rank, in two parts: where the codes of a pattern begin and where the undecided ones among
-    /// them begin. Empty if it must be built.
+    /// By rank, in two parts: where the targets of a pattern begin, and where those among them begin
+    /// that it contains, but does not decide. Empty if it must be built.
     starts: Vec<(u32, u32)>,
-    codes: Vec<Code>,
-    /// Whether some target is below no announced pattern.
-    has_uncontained: bool,
+    /// Codes and numbers of targets.
+    targets: Vec<(Code, u32)>,
+    /// Numbers of the targets that are below no announced pattern.
+    uncontained: Vec<u32>,
+}
+
+impl Announced {
+    /// The targets that the pattern of a rank decides, and those that it contains.
+    fn of_rank(&self, rank: u32) -> (&[(Code, u32)], &[(Code, u32)]) {
+        let (start, contained) = self.starts[rank as usize];
+        let (end, _) = self.starts[rank as usize + 1];
+        let targets = &self.targets[start as usize..end as usize];
+        targets.split_at((contained - start) as usize)
+    }
 }
 
 /// The targets of a router.
@@ -254,15 +265,40 @@ impl RouteTable {
         let set_size = announced.digests.len() as u32;
         let list = MatchList::decode(list, set_size)?;
         let mut matched: Vec<Code> = Vec::new();
-        let mut is_undecided = announced.has_uncontained || !list.unknown.is_empty();
+        let mut is_undecided = !announced.uncontained.is_empty() || !list.unknown.is_empty();
         for &rank in &list.matched {
-            let (start, undecided) = announced.starts[rank as usize];
-            let (end, _) = announced.starts[rank as usize + 1];
-            matched.extend_from_slice(&announced.codes[start as usize..undecided as usize]);
-            is_undecided |= undecided < end;
+            let (decided, contained) = announced.of_rank(rank);
+            matched.extend(decided.iter().map(|&(code, _)| code));
+            is_undecided |= !contained.is_empty();
         }
         matched.sort_unstable();
         Ok(routes(&matched, &[], is_undecided))
+    }
+
+    /// The numbers of the targets that a match list of the neighbour `source` proves to match, and of
+    /// those that it does not decide.
+    pub fn split_match_list(
+        &mut self,
+        source: u32,
+        list: &[u8],
+    ) -> Result<(Vec<u32>, Vec<u32>), Malformed> {
+        self.build(source);
+        let announced = self.announced.get(&source).ok_or(Malformed)?;
+        let list = MatchList::decode(list, announced.digests.len() as u32)?;
+        let numbers = |targets: &[(Code, u32)]| targets.iter().map(|&(_, number)| number).collect();
+        let (mut matched, mut undecided): (Vec<u32>, Vec<u32>) =
+            (Vec::new(), announced.uncontained.clone());
+        for &rank in &list.matched {
+            let (decided, contained) = announced.of_rank(rank);
+            matched.extend::<Vec<u32>>(numbers(decided));
+            undecided.extend::<Vec<u32>>(numbers(contained));
+        }
+        for &rank in &list.unknown {
+            let (decided, contained) = announced.of_rank(rank);
+            undecided.extend::<Vec<u32>>(numbers(decided));
+            undecided.extend::<Vec<u32>>(numbers(contained));
+        }
+        Ok((matched, undecided))
     }
 
     /// Builds the codes of the announced set of a neighbour, unless they are there.
@@ -277,21 +313,21 @@ impl RouteTable {
         let ranked = order.iter().zip(0u32..);
         let rank_of: HashMap<Digest, u32, FastState> =
             ranked.map(|(digest, rank)| (**digest, rank)).collect();
-        let mut entries: Vec<(u32, bool, Code)> = Vec::with_capacity(self.targets.len());
-        let mut has_uncontained = false;
+        let mut entries: Vec<(u32, bool, Code, u32)> = Vec::with_capacity(self.targets.len());
+        let mut uncontained = Vec::new();
         for (&number, target) in &self.targets {
             if target.group == source {
                 continue;
             }
             let code = self.code_of(number, target);
             if let Some(&rank) = rank_of.get(&target.digest) {
-                entries.push((rank, false, code));
+                entries.push((rank, false, code, number));
                 continue;
             }
             let container = announced.containers.get(&number);
             match container.and_then(|container| rank_of.get(container)) {
-                Some(&rank) => entries.push((rank, true, code)),
-                None => has_uncontained = true,
+                Some(&rank) => entries.push((rank, true, code, number)),
+                None => uncontained.push(number),
             }
         }
         entries.sort_unstable();
@@ -307,11 +343,12 @@ impl RouteTable {
             starts.push((at as u32, (at + count_of(false)) as u32));
             at += count_of(true);
         }
-        let codes = entries.into_iter().map(|(_, _, code)| code).collect();
+        let targets = entries.into_iter();
+        let targets = targets.map(|(_, _, code, number)| (code, number)).collect();
         let built = Announced {
             starts,
-            codes,
-            has_uncontained,
+            targets,
+            uncontained,
             ..announced
         };
         self.announced.insert(source, built);
@@ -416,6 +453,10 @@ mod tests {
         assert!(!decided.expect("a list").is_undecided);
         let undecided = table.of_match_list(1, &list(&[1], &[]).encode());
         assert!(undecided.expect("a list").is_undecided);
+        let (matched, undecided) = table
+            .split_match_list(1, &list(&[0], &[1]).encode())
+            .expect("a list");
+        assert_eq!((matched.len(), undecided.len()), (2, 2));
         table.set_containers(1, [(2, digest(90))]);
         let uncontained = table.of_match_list(1, &list(&[0], &[]).encode());
         assert!(uncontained.expect("a list").is_undecided);

@@ -79,6 +79,10 @@ ANNOTATION_PROBE_DOCUMENTS: Final[int] = 64
 """Of the documents for a neighbour, one in this number has all kinds of annotations, so that a kind
 which did not pay off is tried again."""
 
+ANNOTATION_READ_SHARE_MAX: Final[float] = 1 / 16
+"""Share of annotated documents that a neighbour may read, in bytes, before kinds of annotations
+other than those that paid off are tried."""
+
 ANNOTATION_GAIN_MIN: Final[int] = 4
 """Bytes of documents that are not read, for each byte of a kind of annotation, below which the kind
 is omitted."""

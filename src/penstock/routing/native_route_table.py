@@ -55,6 +55,14 @@ class NativeRouteTable:
         numbers = list(map(int, matches.ids))
         return Routes(*self._table.of_numbers(numbers, set_aside, source))
 
+    def of_numbers(self, matched: Iterable[int], source: int | None) -> Routes:
+        """The routes of a document that exactly these targets match."""
+        return Routes(*self._table.of_numbers(list(matched), [], source))
+
+    def split_match_list(self, source: int, encoded: bytes) -> tuple[list[int], list[int]]:
+        """Numbers of the targets that a match list proves to match, and of the undecided ones."""
+        return self._table.split_match_list(source, encoded)
+
     def of_match_list(self, source: int, encoded: bytes) -> Routes:
         """The routes that a match list decides."""
         return Routes(*self._table.of_match_list(source, encoded))

@@ -116,12 +116,15 @@ class AnnotationReport:
     documents: int
     """Documents with annotations since the last report."""
 
+    bytes_read: int = 0
+    """Bytes of these documents that were read all the same."""
+
     bytes_not_read: Mapping[str, int] = field(default_factory=dict, hash=False)
     """By kind of annotation."""
 
     def __post_init__(self) -> None:
         _check_number(self.documents)
-        sizes = self.bytes_not_read.values()
+        sizes = (self.bytes_read, *self.bytes_not_read.values())
         if not all(type(size) is int and size >= 0 for size in sizes):
             raise error("routing.message", "a number of bytes is negative or not a number")
 

@@ -62,6 +62,18 @@ class RouteTable(Protocol):
     def of_matches(self, matches: Matches, source: int | None) -> Routes:
         """The routes of a document that was read; nothing returns to the group ``source``."""
 
+    def of_numbers(self, matched: Iterable[int], source: int | None) -> Routes:
+        """The routes of a document that exactly these targets match."""
+
+    def split_match_list(self, source: int, encoded: bytes) -> tuple[list[int], list[int]]:
+        """Numbers of the targets that a match list proves to match, and of the undecided ones.
+
+        Raises
+        ------
+        ValueError
+            The list is malformed.
+        """
+
     def of_match_list(self, source: int, encoded: bytes) -> Routes:
         """The routes that a match list of a neighbour decides.
 

@@ -60,24 +60,34 @@ class ReferenceRouteTable:
         """The routes of a document that was read."""
         return self._routes(map(int, matches.ids), map(int, matches.set_aside), source)
 
-    def of_match_list(self, source: int, encoded: bytes) -> Routes:
-        """The routes that a match list decides."""
+    def of_numbers(self, matched: Iterable[int], source: int | None) -> Routes:
+        """The routes of a document that exactly these targets match."""
+        return self._routes(matched, (), source)
+
+    def split_match_list(self, source: int, encoded: bytes) -> tuple[list[int], list[int]]:
+        """Numbers of the targets that a match list proves to match, and of the undecided ones."""
         announced = sorted(self._announced[source])
         match_list = decode_match_list(encoded, len(announced))
         matched = {announced[rank] for rank in match_list.matched}
+        unknown = {announced[rank] for rank in match_list.unknown}
         containers = self._containers.get(source, {})
         decided: list[int] = []
-        is_undecided = bool(match_list.unknown)
+        undecided: list[int] = []
         for number, (group, digest) in self._targets.items():
             if group == source:
                 continue
-            if digest in self._announced[source]:
-                if digest in matched:
-                    decided.append(number)
-            else:
-                container = containers.get(number)
-                is_contained = container in self._announced[source]
-                is_undecided |= not is_contained or container in matched
+            is_announced = digest in self._announced[source]
+            container = digest if is_announced else containers.get(number)
+            if is_announced and digest in matched:
+                decided.append(number)
+            elif container not in self._announced[source] or container in matched | unknown:
+                undecided.append(number)
+        return decided, undecided
+
+    def of_match_list(self, source: int, encoded: bytes) -> Routes:
+        """The routes that a match list decides."""
+        decided, undecided = self.split_match_list(source, encoded)
+        is_undecided = bool(undecided or decode_match_list(encoded, 1 << 32).unknown)
         return self._routes(decided, (), source)._replace(is_undecided=is_undecided)
 
     def _routes(self, matched: Iterable[int], unknown: Iterable[int], source: int | None) -> Routes:
