@@ -35,7 +35,7 @@ from penstock.routing.annotation_header import (
     decode_header,
     encode_header,
 )
-from penstock.routing.annotations import DocumentAnnotations
+from penstock.routing.annotations import SECTIONS, DocumentAnnotations
 from penstock.routing.limits import (
     ANNOTATION_BYTES_FREE,
     ANNOTATION_BYTES_MAX,
@@ -190,19 +190,83 @@ def test_the_truth_passes_verification() -> None:
     assert counters.verified_annotations + counters.not_read == 40
 
 
+# Each kind by itself
+
+
+def fixed(*kinds: AnnotationKind) -> AnnotationOptions:
+    return AnnotationOptions(kinds=frozenset(kinds), is_adaptive=False)
+
+
+def test_a_skeleton_decides_linear_paths() -> None:
+    pair = Pair(["/a/b", "//c", "/a[d = 3]"], fixed(AnnotationKind.SKELETON))
+    pair.route(document(b"<a><b/></a>", number=1))
+    assert deliveries(pair.route(document(b"<a><b/></a>", number=2))) == ["s0"]
+    assert pair.second.counters.not_read >= 1
+    # A value test that the label paths permit has to be read.
+    before = pair.second.counters.not_read
+    assert deliveries(pair.route(document(b"<a><d>3</d><b/></a>", number=3))) == ["s0", "s2"]
+    assert pair.second.counters.not_read == before
+
+
+def test_last_offsets_spare_the_rest_of_a_document() -> None:
+    rest = b"<rest>" + b"<x/>" * 200 + b"</rest>"
+    kinds = (AnnotationKind.NEGATIVE_SUBSCRIPTIONS, AnnotationKind.POSITIVE_DATA)
+    pair = Pair(["/a/b[@n = 1]", "/a/b[@n = 2]"], fixed(*kinds))
+    for number in (1, 2):
+        content = b"<a><b n='1'/>" + rest + b"</a>"
+        assert deliveries(pair.route(document(content, number=number))) == ["s0"]
+    assert pair.second.counters.read_in_part >= 1
+
+
+def test_absent_names_exclude() -> None:
+    pair = Pair(["/a[b]", "/a[c]"], fixed(AnnotationKind.NEGATIVE_DATA, AnnotationKind.SKELETON))
+    for number in (1, 2):
+        assert deliveries(pair.route(document(b"<a><b/></a>", number=number))) == ["s0"]
+
+
+def test_bindings_prove_what_was_merged() -> None:
+    # Both subscriptions are announced as `/a/*` or a more general pattern.
+    options = fixed(AnnotationKind.POSITIVE_SUBSCRIPTIONS, AnnotationKind.NEGATIVE_SUBSCRIPTIONS)
+    pair = Pair(["/a/b"], options)
+    for number in (1, 2):
+        assert deliveries(pair.route(document(b"<a><b/></a>", number=number))) == ["s0"]
+    assert pair.second.counters.not_read >= 1
+
+
+@pytest.mark.parametrize("kind", sorted(AnnotationKind))
+def test_malformed_annotations_are_ignored(kind: AnnotationKind) -> None:
+    pair = Pair(["/a[b]", "/a[c = 1]"], fixed(*AnnotationKind))
+    for number in range(4):
+        (forwarded,) = pair.publish(document(b"<a><b/></a>", number=number))
+        attested = forwarded.annotations[: len(ATTESTED)]
+        digest = pair.first._neighbours["r2"].interest_digest
+        header = encode_header(attested, digest, {SECTIONS[kind]: b"\xff\xff\xff\xff\xff"})
+        message = ForwardedDocument(document=forwarded.document, annotations=header)
+        assert deliveries(receive(pair.second, "r1", message)) == ["s0"]
+
+
 # The choice of kinds
 
 
 def test_a_kind_that_saves_nothing_is_omitted_and_tried_again() -> None:
     gain = AnnotationGain(AnnotationOptions())
-    kinds = gain.next_kinds()
-    assert kinds == frozenset(AnnotationKind)
+    assert gain.next_kinds() == {AnnotationKind.MATCH_LIST}
     gain.sent({AnnotationKind.MATCH_LIST: 100, AnnotationKind.SKELETON: 1})
-    gain.reported(AnnotationReport(documents=64, bytes_not_read={"skeleton": 1_000}))
+    saved = {"skeleton": 1_000}
+    gain.reported(AnnotationReport(documents=64, bytes_read=9_000, bytes_not_read=saved))
     following = [gain.next_kinds() for _ in range(ANNOTATION_PROBE_DOCUMENTS)]
     assert AnnotationKind.MATCH_LIST not in following[0]
     assert AnnotationKind.SKELETON in following[0]
     assert sum(AnnotationKind.MATCH_LIST in each for each in following) == 1
+
+
+def test_other_kinds_are_not_tried_where_match_lists_suffice() -> None:
+    gain = AnnotationGain(AnnotationOptions())
+    gain.sent({AnnotationKind.MATCH_LIST: 100})
+    saved = {"match-list": 99_000}
+    gain.reported(AnnotationReport(documents=64, bytes_read=1_000, bytes_not_read=saved))
+    following = [gain.next_kinds() for _ in range(ANNOTATION_PROBE_DOCUMENTS)]
+    assert set(following) == {frozenset({AnnotationKind.MATCH_LIST})}
 
 
 def test_fixed_kinds_are_sent_whatever_they_save() -> None:
@@ -221,6 +285,7 @@ def test_routers_report_what_annotations_saved() -> None:
         reports += [message for message in sent if isinstance(message, AnnotationReport)]
     assert len(reports) == 2
     assert reports[0].bytes_not_read["match-list"] == ANNOTATION_REPORT_DOCUMENTS * 11
+    assert reports[0].bytes_read == 0
     receive(pair.first, "r2", reports[0])
 
 

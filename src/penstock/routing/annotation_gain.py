@@ -40,12 +40,17 @@ class AnnotationGain:
         self._kinds = first if options.is_adaptive and first else options.kinds
         self._probed = self._kinds
 
-    def next_kinds(self) -> frozenset[AnnotationKind]:
+    @property
+    def upcoming(self) -> frozenset[AnnotationKind]:
         """The kinds for the next document."""
+        is_probe = (self._documents + 1) % ANNOTATION_PROBE_DOCUMENTS == 0
+        return self._probed if is_probe else self._kinds
+
+    def next_kinds(self) -> frozenset[AnnotationKind]:
+        """The kinds for a document that is sent."""
+        kinds = self.upcoming
         self._documents += 1
-        if self._documents % ANNOTATION_PROBE_DOCUMENTS == 0:
-            return self._probed
-        return self._kinds
+        return kinds
 
     def sent(self, sizes: Mapping[AnnotationKind, int]) -> None:
         """A document was sent with annotations of these sizes."""
@@ -60,7 +65,9 @@ class AnnotationGain:
         reads_much = report.bytes_read > ANNOTATION_READ_SHARE_MAX * (report.bytes_read + not_read)
         for kind in self._options.kinds:
             self._bytes_saved[kind] += report.bytes_not_read.get(kind, 0)
-        self._kinds = frozenset(kind for kind in self._options.kinds if self._pays(kind, reads_much))
+        self._kinds = frozenset(
+            kind for kind in self._options.kinds if self._pays(kind, reads_much)
+        )
         self._probed = self._options.kinds if reads_much else self._kinds
         # Older documents count for less, so that the choice follows the traffic.
         for counter in (self._bytes_sent, self._bytes_saved):

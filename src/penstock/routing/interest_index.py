@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple, TypeAlias
 
 from penstock.documents import Document, Fragment, Limits
 from penstock.errors import DocumentError
 from penstock.language import TokenizerOptions
+from penstock.matching.label_paths import LabelPaths
 from penstock.matching.query_indexes import NumberedQuery, QueryIndexes
 from penstock.mediation import Mapping as SchemaMapping
 from penstock.mediation import MediatedMatcher
@@ -36,6 +37,9 @@ class NeighbourTarget(NamedTuple):
 Target: TypeAlias = LocalTarget | NeighbourTarget
 
 
+ContainerOf: TypeAlias = Callable[[Target], bytes]
+
+
 class TargetQuery(NamedTuple):
     """The query of a target."""
 
@@ -61,6 +65,9 @@ class Targets:
     refusal: DocumentError | None = None
     """Why the document is refused; then it goes nowhere."""
 
+    label_paths: LabelPaths | None = field(default=None, compare=False)
+    """The label paths of the document, if they were requested when it was read."""
+
 
 class InterestIndex:
     """The queries of local subscriptions and of neighbours, under common numbers."""
@@ -76,6 +83,8 @@ class InterestIndex:
         self._groups = {name: group for group, name in enumerate(self._names) if group != LOCAL}
         self._routes = new_route_table()
         self._documents_since_change = 0
+        self.version = 0
+        """Changes with the targets and the announced sets."""
 
     def add(self, queries: Mapping[Target, TargetQuery]) -> None:
         """Add queries, all or none.
@@ -120,23 +129,39 @@ class InterestIndex:
         """Change the digests of the patterns that are announced to a neighbour."""
         self._routes.announce(self._groups[neighbour], added, removed)
         self._documents_since_change = 0
+        self.version += 1
 
     def match(
-        self, document: Document, mapping: SchemaMapping | None, source: str | None = None
+        self,
+        document: Document,
+        mapping: SchemaMapping | None,
+        source: str | None = None,
+        *,
+        label_paths: bool = False,
     ) -> Targets:
         """Read a document once, and return where it goes; nothing returns to the source.
 
         With a mapping, XPath queries refer to the rewritten document.
         """
-        matches = self._snapshot().match(document, mapping)
+        self._documents_since_change += 1
+        matches = self._snapshot().match(document, mapping, label_paths=label_paths)
         if matches.errors:
             return Targets(refusal=matches.errors[0])
         group = None if source is None else self._groups[source]
-        return self._targets_of(self._routes.of_matches(matches, group))
+        targets = self._targets_of(self._routes.of_matches(matches, group))
+        return replace(targets, label_paths=matches.label_paths) if label_paths else targets
 
-    def decide(
-        self, match_list: bytes, source: str, container_of: Callable[[Target], bytes]
-    ) -> Targets | None:
+    def match_prefix(self, document: Document, stop_at: int) -> tuple[set[int], int] | None:
+        """The numbers of the targets that match the beginning of a document, and its size.
+
+        ``None`` if it cannot be read, or the work budget is spent.
+        """
+        matches = self._snapshot().match_prefix(document, stop_at=stop_at)
+        if matches.errors or matches.set_aside:
+            return None
+        return set(map(int, matches.ids)), matches.counters.work.bytes_read
+
+    def decide(self, match_list: bytes, source: str, container_of: ContainerOf) -> Targets | None:
         """Where a document goes by a neighbour's match list, without reading it.
 
         Parameters
@@ -158,16 +183,51 @@ class InterestIndex:
         ValueError
             The list is malformed.
         """
-        group = self._groups[source]
-        if self._routes.must_be_prepared(group) and not self._prepare(group, container_of):
+        if not self._is_prepared(source, container_of):
             return None
-        routes = self._routes.of_match_list(group, match_list)
+        routes = self._routes.of_match_list(self._groups[source], match_list)
         return None if routes.is_undecided else self._targets_of(routes)
 
-    def _prepare(self, group: int, container_of: Callable[[Target], bytes]) -> bool:
-        unannounced = self._routes.unannounced(group)
+    def split(
+        self, match_list: bytes, source: str, container_of: ContainerOf
+    ) -> tuple[set[int], set[int]] | None:
+        """The targets that a match list proves to match, and those that it leaves undecided.
+
+        As :meth:`decide`, by number; ``None`` if match lists cannot be used yet.
+        """
+        if not self._is_prepared(source, container_of):
+            return None
+        matched, undecided = self._routes.split_match_list(self._groups[source], match_list)
+        return set(matched), set(undecided)
+
+    def targets_outside(self, neighbour: str) -> dict[int, Target]:
+        """All targets but the patterns of a neighbour, by number."""
+        return {
+            number: target
+            for number, target in self._targets.items()
+            if not (isinstance(target, NeighbourTarget) and target.neighbour == neighbour)
+        }
+
+    def unannounced(self, neighbour: str) -> dict[int, Target]:
+        """The targets whose own pattern is not announced to a neighbour, by number."""
+        numbers = self._routes.unannounced(self._groups[neighbour])
+        return {number: self._targets[number] for number in numbers}
+
+    def routes_of(self, matched: Iterable[int], source: str) -> Targets:
+        """Where a document goes that exactly these targets match."""
+        return self._targets_of(self._routes.of_numbers(matched, self._groups[source]))
+
+    def can_prepare(self, count: int) -> bool:
+        """Whether enough documents arrived since the last change to locate so many targets."""
+        return count <= PREPARED_TARGETS_PER_DOCUMENT * self._documents_since_change
+
+    def _is_prepared(self, source: str, container_of: ContainerOf) -> bool:
         self._documents_since_change += 1
-        if len(unannounced) > PREPARED_TARGETS_PER_DOCUMENT * self._documents_since_change:
+        group = self._groups[source]
+        if not self._routes.must_be_prepared(group):
+            return True
+        unannounced = self._routes.unannounced(group)
+        if not self.can_prepare(len(unannounced)):
             return False
         targets = self._targets
         self._routes.set_containers(
@@ -207,6 +267,7 @@ class InterestIndex:
     def _changed(self) -> None:
         self._matcher = None
         self._documents_since_change = 0
+        self.version += 1
 
     def _snapshot(self) -> MediatedMatcher:
         if self._matcher is None:

@@ -11,7 +11,7 @@ from penstock.routing.aggregate_delta import AggregateDelta, AggregateReplica
 from penstock.routing.annotation_gain import AnnotationGain, ReceivedGain
 from penstock.routing.announced_interest import AnnouncedInterest
 from penstock.routing.forward_queue import ForwardQueue
-from penstock.routing.limits import RouterLimits
+from penstock.routing.limits import PREPARED_TARGETS_PER_DOCUMENT, RouterLimits
 from penstock.routing.neighbour_transitions import (
     INTEREST_IS_KNOWN,
     LINK_IS_UP,
@@ -21,6 +21,7 @@ from penstock.routing.neighbour_transitions import (
 )
 from penstock.routing.patterns import UNIVERSAL, Pattern
 from penstock.routing.router_messages import SubscriptionDelta, SubscriptionSnapshot
+from penstock.routing.sent_annotations import AnnotationMaker
 
 _MALFORMED = (
     PenstockError,
@@ -58,6 +59,12 @@ class NeighbourRouter:
     received_gain: ReceivedGain = field(default_factory=ReceivedGain)
     """What the neighbour's annotations saved."""
 
+    maker: AnnotationMaker | None = None
+    """Makes annotations that are derived from label paths; made when its interest is stable."""
+
+    documents_since_change: int = 0
+    """Documents that were annotated for the neighbour since its interest changed."""
+
     interest_digest: bytes = b""
     """The digest of :attr:`interest`."""
 
@@ -84,6 +91,17 @@ class NeighbourRouter:
     def is_known(self) -> bool:
         """Whether the neighbour's interest is known."""
         return self.status in INTEREST_IS_KNOWN
+
+    def annotation_maker(self) -> AnnotationMaker | None:
+        """Makes annotations for the neighbour; ``None`` while its interest changes too often."""
+        self.documents_since_change += 1
+        patterns = self.interest.patterns if self.maker is None else ()
+        if self.maker is None and (
+            len(patterns) <= PREPARED_TARGETS_PER_DOCUMENT * self.documents_since_change
+        ):
+            ranked = sorted(patterns, key=lambda pattern: pattern.digest)
+            self.maker = AnnotationMaker(ranked)
+        return self.maker
 
     def next_status(self, input_: NeighbourInput) -> NeighbourStatus:
         """The status after an input.

@@ -12,13 +12,16 @@ from typing import Final, Self, get_args
 
 from penstock.documents import DeadLetter, Document, Fragment, Limits
 from penstock.errors import DocumentError, PenstockError, QueryError, error
+from penstock.matching.label_paths import LabelPaths
 from penstock.mediation import Mapping as SchemaMapping
 from penstock.mediation.mapping_table import MappingTable
+from penstock.native import native
 from penstock.routing.aggregate_delta import AggregateReplica
+from penstock.routing.annotation_decision import AnnotatedDecision, AnnotationDecider
 from penstock.routing.annotation_gain import AnnotationGain
 from penstock.routing.annotation_header import limits_digest
 from penstock.routing.annotation_kinds import NO_KINDS, AnnotationKind, AnnotationOptions
-from penstock.routing.annotations import DocumentAnnotations
+from penstock.routing.annotations import DocumentAnnotations, Parts
 from penstock.routing.announced_interest import AnnouncedInterest
 from penstock.routing.document_mappings import DocumentMappings
 from penstock.routing.duplicate_window import DuplicateWindow, identity_digest
@@ -34,6 +37,7 @@ from penstock.routing.interest_index import (
 )
 from penstock.routing.limits import AGGREGATE_NODES_MAX, RouterLimits
 from penstock.routing.local_subscription import LocalSubscription
+from penstock.routing.member_names import local_member, neighbour_member
 from penstock.routing.neighbour_router import UNKNOWN_INTEREST, NeighbourRouter, parse_patterns
 from penstock.routing.neighbour_transitions import (
     REQUEST_IS_REPEATED,
@@ -41,7 +45,7 @@ from penstock.routing.neighbour_transitions import (
     NeighbourInput,
     NeighbourStatus,
 )
-from penstock.routing.patterns import Pattern, digest_of_key
+from penstock.routing.patterns import UNIVERSAL, Pattern, digest_of_key
 from penstock.routing.router_inputs import (
     AnnotationsChanged,
     LinkDown,
@@ -79,6 +83,7 @@ from penstock.routing.router_state import (
     RouterCounters,
     RouterState,
 )
+from penstock.routing.sent_annotations import DATA_KINDS, possible_list
 
 Outputs = Iterator[RouterOutput]
 
@@ -87,8 +92,6 @@ NO_MAPPINGS = MappingTable({}, unknown_schema="as-is")
 
 DEFAULT_ANNOTATIONS: Final = AnnotationOptions()
 """All kinds, as far as they save the neighbour more than they cost."""
-
-_MATCH_LIST_ALONE: Final = frozenset({AnnotationKind.MATCH_LIST})
 
 
 class Router:
@@ -206,6 +209,7 @@ class Router:
         self._counts = Counter(asdict(state.counters))
         self._window.forgotten = self._counts.pop("forgotten_publishers")
         self._index = InterestIndex(self._document_limits, names)
+        self._decider = AnnotationDecider(self._index)
         interests = {each.name: _stored_interest(each) for each in state.neighbours}
         local = {each.id: each.pattern() for each in state.subscriptions}
         self._index.add(
@@ -219,7 +223,7 @@ class Router:
         self._neighbours: dict[str, NeighbourRouter] = {}
         for each in state.neighbours:
             is_unknown = each.patterns is None
-            members = {_local_member(id_): pattern for id_, pattern in local.items()}
+            members = {local_member(id_): pattern for id_, pattern in local.items()}
             for other, interest in interests.items():
                 if other != each.name:
                     members |= _members(other, interest.patterns)
@@ -430,6 +434,7 @@ class Router:
         self._index.discard(_targets(neighbour.name, removed))
         neighbour.interest = interest
         neighbour.interest_digest = bytes.fromhex(interest.digest)
+        neighbour.maker, neighbour.documents_since_change = None, 0
         yield from self._announce(
             _members(neighbour.name, added), _members(neighbour.name, removed), neighbour
         )
@@ -463,7 +468,7 @@ class Router:
                 raise error("subscription.duplicate", f"the id `{each.id}` is in use")
             added[each.id] = each
         patterns = {id_: each.pattern() for id_, each in added.items()}
-        members = {_local_member(id_): pattern for id_, pattern in patterns.items()}
+        members = {local_member(id_): pattern for id_, pattern in patterns.items()}
         self._index.add(
             {LocalTarget(id_): _target_query(each, patterns[id_]) for id_, each in added.items()}
         )
@@ -478,7 +483,7 @@ class Router:
         for id_ in leaving:
             del self._subscriptions[id_]
         self._index.discard(map(LocalTarget, leaving))
-        yield from self._announce({}, map(_local_member, leaving))
+        yield from self._announce({}, map(local_member, leaving))
 
     # Documents
 
@@ -517,15 +522,17 @@ class Router:
         outputs: list[RouterOutput] = []
         targets = None
         if annotations and source is not None:
-            targets = self._decide(annotations, headers, source)
-            outputs += self._report_gain(document, source, targets)
-            if targets is not None and self._is_verified():
-                decided, targets = targets, self._index.match(document, mapping, source.name)
-                outputs += self._compare(document, source, decided, targets)
-            elif targets is not None:
-                self._counts["not_read"] += 1
+            parts = self._usable(annotations, headers, source, mapping)
+            decision = self._decide(parts, document, source)
+            outputs += self._report_gain(document, source, decision)
+            if decision is not None and self._is_verified():
+                targets = self._read(document, mapping, source)
+                outputs += self._compare(document, source, decision.targets, targets)
+            elif decision is not None:
+                targets = decision.targets
+                self._counts["read_in_part" if decision.bytes_read else "not_read"] += 1
         if targets is None:
-            targets = self._index.match(document, mapping, source.name if source else None)
+            targets = self._read(document, mapping, source)
         if targets.refusal is not None:
             return [*outputs, self._dead(document, targets.refusal)]
         if targets.set_aside:
@@ -548,7 +555,7 @@ class Router:
             forwarded = ForwardedDocument(
                 document=document,
                 mapping=mapping_digest,
-                annotations=self._annotate(headers, neighbour, match_list),
+                annotations=self._annotate(headers, neighbour, match_list, targets.label_paths),
             )
             outputs += self._forward(forwarded, neighbour)
         return outputs
@@ -589,28 +596,59 @@ class Router:
 
     # Annotations
 
-    def _decide(
-        self, annotations: bytes, headers: DocumentAnnotations, source: NeighbourRouter
-    ) -> Targets | None:
-        """Where annotations send a document; ``None`` if it must be read."""
+    def _usable(
+        self,
+        annotations: bytes,
+        headers: DocumentAnnotations,
+        source: NeighbourRouter,
+        mapping: SchemaMapping | None,
+    ) -> Parts:
+        """The annotations that apply to a document and to the set announced to its source."""
         if not (self._annotations.uses_received and source.is_trusted):
-            return None
+            return {}
         try:
             parts = headers.decode(annotations, source.announced_digest)
-            match_list = parts.get(AnnotationKind.MATCH_LIST)
-            if match_list is None:
-                return None
-            container_of = partial(_container, source.announced)
-            return self._index.decide(match_list, source.name, container_of)
+        except ValueError:
+            self._counts["ignored_annotations"] += 1
+            return {}
+        if mapping is None:
+            return parts
+        # Label paths are those of the original, and queries refer to the rewritten document.
+        return {kind: payload for kind, payload in parts.items() if kind not in DATA_KINDS}
+
+    def _decide(
+        self, parts: Parts, document: Document, source: NeighbourRouter
+    ) -> AnnotatedDecision | None:
+        """Where annotations send a document; ``None`` if it must be read."""
+        if not parts:
+            return None
+        try:
+            return self._decider.decide(parts, document, source.name, source.announced)
         except ValueError:
             self._counts["ignored_annotations"] += 1
             return None
 
+    def _read(
+        self, document: Document, mapping: SchemaMapping | None, source: NeighbourRouter | None
+    ) -> Targets:
+        """Reads a document; collects its label paths if annotations need them."""
+        others = (each for each in self._neighbours.values() if each is not source)
+        label_paths = native is not None and any(
+            each.is_authenticated and not DATA_KINDS.isdisjoint(each.gain.upcoming)
+            for each in others
+        )
+        name = None if source is None else source.name
+        return self._index.match(document, mapping, name, label_paths=label_paths)
+
     def _report_gain(
-        self, document: Document, source: NeighbourRouter, decided: Targets | None
+        self, document: Document, source: NeighbourRouter, decision: AnnotatedDecision | None
     ) -> Iterable[SendMessage]:
-        kinds = NO_KINDS if decided is None else _MATCH_LIST_ALONE
-        report = source.received_gain.add(kinds, len(document.content))
+        size = len(document.content)
+        if decision is None:
+            report = source.received_gain.add(NO_KINDS, size, 0)
+        else:
+            read = decision.bytes_read
+            report = source.received_gain.add(decision.kinds, read, size - read)
         if report is None or not source.is_up:
             return ()
         return (SendMessage(neighbour=source.name, message=report),)
@@ -637,14 +675,25 @@ class Router:
         return (distrusted,)
 
     def _annotate(
-        self, headers: DocumentAnnotations, neighbour: NeighbourRouter, match_list: bytes
+        self,
+        headers: DocumentAnnotations,
+        neighbour: NeighbourRouter,
+        match_list: bytes,
+        label_paths: LabelPaths | None,
     ) -> bytes:
         if not neighbour.is_authenticated:
             return b""
         kinds = neighbour.gain.next_kinds()
-        parts = {AnnotationKind.MATCH_LIST: match_list}
-        chosen = {kind: payload for kind, payload in parts.items() if kind in kinds}
-        encoded, sizes = headers.encode(neighbour.interest_digest, chosen)
+        parts: dict[AnnotationKind, bytes] = {}
+        if AnnotationKind.MATCH_LIST in kinds:
+            parts[AnnotationKind.MATCH_LIST] = match_list
+        elif AnnotationKind.NEGATIVE_SUBSCRIPTIONS in kinds:
+            parts[AnnotationKind.NEGATIVE_SUBSCRIPTIONS] = possible_list(match_list)
+        if label_paths is not None and not DATA_KINDS.isdisjoint(kinds):
+            maker = neighbour.annotation_maker()
+            if maker is not None:
+                parts |= maker.parts(kinds, match_list, label_paths)
+        encoded, sizes = headers.encode(neighbour.interest_digest, parts)
         neighbour.gain.sent(sizes)
         self._counts["annotation_bytes"] += len(encoded)
         return encoded
@@ -663,18 +712,9 @@ def _delivery(
     )
 
 
-def _local_member(id_: str) -> str:
-    return f"local/{id_}"
-
-
-def _neighbour_member(neighbour: str, digest: bytes) -> str:
-    # The digest has a fixed length, so these names are distinct whatever the neighbour's name is.
-    return f"neighbour/{neighbour}/{digest.hex()}"
-
-
 def _members(neighbour: str, patterns: Iterable[Pattern]) -> dict[str, Pattern]:
     """Patterns of a neighbour as members of what is announced to the others."""
-    return {_neighbour_member(neighbour, pattern.digest): pattern for pattern in patterns}
+    return {neighbour_member(neighbour, pattern.digest): pattern for pattern in patterns}
 
 
 def _targets(neighbour: str, patterns: Iterable[Pattern]) -> dict[Target, TargetQuery]:
@@ -686,15 +726,8 @@ def _targets(neighbour: str, patterns: Iterable[Pattern]) -> dict[Target, Target
 
 def _target_query(subscription: LocalSubscription, pattern: Pattern) -> TargetQuery:
     # A query that is too long to be announced is announced as everything, which decides nothing.
-    is_own = not pattern.is_universal
+    is_own = pattern is not UNIVERSAL
     return TargetQuery(subscription.numbered, pattern.digest if is_own else NOT_ANNOUNCED)
-
-
-def _container(announced: AnnouncedInterest, target: Target) -> bytes:
-    """The digest of the announced pattern that contains the pattern of a target."""
-    if isinstance(target, LocalTarget):
-        return announced.container(_local_member(target.id))
-    return announced.container(_neighbour_member(target.neighbour, target.digest))
 
 
 def _stored_interest(state: NeighbourState) -> AggregateReplica:
