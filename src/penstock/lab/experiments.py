@@ -16,9 +16,19 @@ class Experiment(Protocol):
         """Return the results. A quick run is small and shows trends at best."""
 
 
+# Imported only when it runs, because it needs the extra `links`.
+
+
+def _piggyback(*, quick: bool, progress: Progress) -> ExperimentResults:
+    from penstock.lab.routing import piggyback  # noqa: PLC0415
+
+    return piggyback.run(quick=quick, progress=progress)
+
+
 EXPERIMENTS: dict[str, Experiment] = {
     "aggregation": aggregation.run,
     "kemb": kemb.run,
     "mediation": mediation.run,
+    "piggyback": _piggyback,
 }
 """All experiments by name."""

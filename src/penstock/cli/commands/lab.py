@@ -22,6 +22,7 @@ class Experiment(StrEnum):
     AGGREGATION = "aggregation"
     KEMB = "kemb"
     MEDIATION = "mediation"
+    PIGGYBACK = "piggyback"
 
 
 @lab_app.callback()
