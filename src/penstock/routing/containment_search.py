@@ -29,6 +29,9 @@ class ContainmentSearch(Protocol):
     def contained(self, pattern: Pattern) -> list[Pattern]:
         """The patterns of the set that this one contains, in the order of their keys."""
 
+    def contains_more(self, pattern: Pattern, size: int) -> bool:
+        """Whether the patterns that this one contains have more than ``size`` pattern nodes."""
+
 
 class ExhaustiveSearch:
     """Tests every pattern of the set: the reference."""
@@ -51,6 +54,10 @@ class ExhaustiveSearch:
     def contained(self, pattern: Pattern) -> list[Pattern]:
         """The patterns that this one contains."""
         return _by_key(each for each in self._patterns if pattern.contains(each))
+
+    def contains_more(self, pattern: Pattern, size: int) -> bool:
+        """Whether the patterns that this one contains have more than ``size`` pattern nodes."""
+        return sum(each.size for each in self.contained(pattern)) > size
 
 
 class LabelIndex:
@@ -104,11 +111,23 @@ class LabelIndex:
 
     def contained(self, pattern: Pattern) -> list[Pattern]:
         """The patterns that this one contains."""
+        return _by_key(self._contained(pattern))
+
+    def contains_more(self, pattern: Pattern, size: int) -> bool:
+        """Whether the patterns that this one contains have more than ``size`` pattern nodes."""
+        found = 0
+        for each in self._contained(pattern):
+            found += each.size
+            if found > size:
+                return True
+        return False
+
+    def _contained(self, pattern: Pattern) -> Iterator[Pattern]:
         required = pattern.required_labels
         if not required:
-            return _by_key(each for each in self._all if pattern.contains(each))
+            return (each for each in self._all if pattern.contains(each))
         lists = [self._by_label.get(label, {}) for label in required]
-        return _by_key(
+        return (
             each
             for each, mentioned in min(lists, key=len).items()
             if required <= mentioned and pattern.contains(each)

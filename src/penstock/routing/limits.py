@@ -60,6 +60,10 @@ MERGE_ROUND_SHARE: Final[int] = 8
 """Of the patterns, at most one in this number is merged per round, before the selectivity of the
 new candidates is estimated together."""
 
+UNUSED_SHARE: Final[int] = 5
+"""Of the bound, at most one in this number of nodes is given up by a merge, while there are others:
+a very general pattern covers most of the others at once."""
+
 # Annotations
 
 ANNOTATION_BYTES_MAX: Final[int] = 1 << 16

@@ -172,6 +172,18 @@ class MergeForest:
         self.insert(merged)
         return merged
 
+    def size_after(self, bound: Pattern) -> int:
+        """How many pattern nodes remain if a merge to a pattern is carried out.
+
+        The merged pattern covers all roots that it contains, not only those it was made from.
+        """
+        covered = self._search.contained(bound)
+        return self.size + bound.size - sum(pattern.size for pattern in covered)
+
+    def leaves_less(self, bound: Pattern, size: int) -> bool:
+        """Whether :meth:`size_after` is less than a size; faster."""
+        return self._search.contains_more(bound, self.size + bound.size - size)
+
     def split(self, root: PatternNode) -> None:
         """Replace a merged root by what is below it."""
         assert root.is_merged, "a member's own pattern is needed"

@@ -9,7 +9,7 @@ from functools import reduce
 from typing import Final
 
 from penstock.language import KeywordQuery
-from penstock.routing.limits import MERGE_CANDIDATES_MAX, MERGE_ROUND_SHARE
+from penstock.routing.limits import MERGE_CANDIDATES_MAX, MERGE_ROUND_SHARE, UNUSED_SHARE
 from penstock.routing.merge_forest import MergeForest, PatternNode
 from penstock.routing.pattern_generalisation import upper_bounds
 from penstock.routing.patterns import UNIVERSAL, Pattern
@@ -22,6 +22,9 @@ matches only members elsewhere. The latter is forwarded anyway, but says less.""
 GENERALITY_WEIGHT: Final = 1 / 16
 """Loss of a node that a merge no longer requires of its parts, in the same units: decides between
 merges that no sampled document distinguishes."""
+
+COMPARED_MAX: Final = 64
+"""Merges that are compared by what they leave if all are too general."""
 
 QUEUE_SLACK: Final = 1_000
 """Candidates that are kept in the queue although their parts may be gone."""
@@ -52,6 +55,8 @@ class Merger:
         self._forest = forest
         self._sample = sample
         self._queue: list[_Merge] = []
+        self._too_general: list[_Merge] = []
+        """Merges that would leave much of the bound unused."""
 
     def reduce(self, bound: int, *, last_resort: bool = True) -> None:
         """Merge until the roots have at most ``bound`` pattern nodes.
@@ -59,6 +64,7 @@ class Merger:
         If no neighbours can be merged any more, the last resort is ``/*``.
         """
         forest = self._forest
+        self._too_general.clear()
         is_complete = False
         while forest.size > bound:
             fresh = list(forest.fresh)
@@ -72,6 +78,8 @@ class Merger:
                 is_complete = True
             elif not last_resort:
                 break
+            elif self._merge_too_general():
+                is_complete = False
             else:
                 bits = (1 << len(self._sample)) - 1
                 forest.merge(list(forest.roots.values()), UNIVERSAL, bits)
@@ -79,13 +87,32 @@ class Merger:
     def _merge_best(self, bound: int) -> int:
         """Carries out the best merges of a round; returns their number."""
         allowed = 1 + len(self._forest.roots) // MERGE_ROUND_SHARE
+        least = bound - bound // UNUSED_SHARE
         merged = 0
         while self._queue and merged < allowed and self._forest.size > bound:
             best = heapq.heappop(self._queue)
-            if self._is_root(best.one) and self._is_root(best.two):
+            if not (self._is_root(best.one) and self._is_root(best.two)):
+                continue
+            if self._forest.leaves_less(best.bound, least):
+                self._too_general.append(best)
+            else:
                 self._forest.merge((best.one, best.two), best.bound, best.bits)
                 merged += 1
         return merged
+
+    def _merge_too_general(self) -> bool:
+        """Carries out the merge that leaves the most, if there is one."""
+        valid = [
+            each
+            for each in sorted(self._too_general)
+            if self._is_root(each.one) and self._is_root(each.two)
+        ]
+        self._too_general.clear()
+        if not valid:
+            return False
+        best = max(valid[:COMPARED_MAX], key=lambda each: self._forest.size_after(each.bound))
+        self._forest.merge((best.one, best.two), best.bound, best.bits)
+        return True
 
     def _discard_stale(self) -> None:
         """Drops candidates whose parts are gone, once they may be most of the queue."""
