@@ -7,12 +7,14 @@ from collections.abc import Mapping
 from functools import reduce
 from itertools import pairwise
 from operator import or_
+from random import Random
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from penstock.errors import ERRORS, PenstockError
+from penstock.lab.workload import workload
 from penstock.routing import (
     AggregateDelta,
     AggregatedSet,
@@ -313,7 +315,8 @@ def test_the_last_resort_is_the_universal_pattern_and_it_is_left_again() -> None
 def test_one_pattern_beyond_the_bound_is_generalised() -> None:
     members = AggregatedSet(bound=2)
     members.subscribe(paths("/a/b/c"))
-    assert texts(members) == {"/*"}
+    assert texts(members) == {"/a/b"}
+    assert not members.is_exact(members.patterns[0])
     assert members.members_of(members.patterns[0]) == {"/a/b/c"}
 
 
@@ -326,6 +329,27 @@ def test_a_deep_forest_is_handled_without_recursion() -> None:
     for pattern in chain[:-1]:
         members.unsubscribe([str(pattern)])
     assert texts(members) == {str(chain[-1])}
+
+
+@pytest.mark.parametrize("percent", [50, 10])
+def test_merging_uses_most_of_the_bound(percent: int) -> None:
+    news = workload("paths-sparse")
+    queries = Random(3).sample(news.queries(10_000), 600)
+    asked = {query: Pattern.of_path(query) for query in queries}
+    bound = sum(pattern.size for pattern in asked.values()) * percent // 100
+    sample = SampledDocuments.of(news.documents(20, seed=3))
+    built = AggregatedSet.build(asked, bound=bound, sample=sample, refine=False)
+    assert 0.8 * bound <= built.size <= bound
+
+
+def test_words_are_dropped_before_keyword_queries_are_merged() -> None:
+    documents = [b"<a>storm coast</a>", b"<a>coast</a>", b"<a>coast harbour</a>", b"<a>calm</a>"]
+    members = AggregatedSet(bound=3, sample=SampledDocuments.of(documents))
+    members.subscribe(
+        {"s1": Pattern.of_keywords("storm coast"), "s2": Pattern.of_keywords("calm sea")}
+    )
+    # Every document with `storm` has `coast`; others have `coast` alone, or `calm`.
+    assert texts(members) == {"storm", "calm sea"}
 
 
 def test_keywords_are_aggregated() -> None:

@@ -10,7 +10,7 @@ from penstock.language import Query, parse
 from penstock.language.limits import KEYWORDS_MAX
 from penstock.routing import UNIVERSAL, Pattern, SampledDocuments
 from penstock.routing.minimisation import minimise
-from penstock.routing.pattern_generalisation import upper_bounds
+from penstock.routing.pattern_generalisation import upper_bounds, weaker_patterns
 from penstock.routing.query_size import node_count
 from support.strategies.patterns import path_queries, patterns, sample_documents
 
@@ -115,3 +115,11 @@ def test_a_long_text_counts_as_several_nodes() -> None:
     assert short.size == 3
     assert 200 <= long.size <= 203
     assert Pattern.of_keywords("w" * 250).size == 8
+
+
+@given(patterns)
+def test_weaker_patterns_contain_the_pattern_and_are_smaller(pattern: Pattern) -> None:
+    for weaker in weaker_patterns(pattern):
+        assert weaker.contains(pattern)
+        assert weaker.size < pattern.size
+        assert weaker.where == pattern.where

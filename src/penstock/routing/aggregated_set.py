@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from heapq import nsmallest
 from typing import Self
 
 from penstock.errors import error
 from penstock.routing.aggregate_delta import AggregateDelta
 from penstock.routing.blocks import aggregate_all
-from penstock.routing.limits import AGGREGATE_NODES_MAX
+from penstock.routing.limits import AGGREGATE_NODES_MAX, SPLITS_MAX
 from penstock.routing.merge_forest import MergeForest, PatternNode
 from penstock.routing.merging import Merger
 from penstock.routing.pattern_set import PatternSet
@@ -299,22 +300,28 @@ class AggregatedSet:
             node.bits = bits
 
     def _fit(self) -> None:
-        """Merges if the aggregate exceeds the bound, else splits what fits."""
+        """Merges if the roots exceed the bound, and splits what fits."""
         if self._forest.size > self.bound:
             self._merger.reduce(self.bound)
-        else:
-            self._split_where_room()
+        self._split_where_room()
 
     def _split_where_room(self) -> None:
+        """Splits merged roots, the worst first, as long as one of them fits when it is split."""
         forest = self._forest
         is_split = True
-        while is_split and forest.size < self.bound:
+        while is_split:
             is_split = False
-            for root in sorted(forest.merged_roots.values(), key=_worst_first):
-                is_root = forest.roots.get(root.pattern) is root
-                if is_root and forest.size + forest.growth_of_split(root) <= self.bound:
-                    forest.split(root)
+            for root in nsmallest(SPLITS_MAX, forest.merged_roots.values(), key=_worst_first):
+                if forest.roots.get(root.pattern) is root and self._split(root):
                     is_split = True
+
+    def _split(self, root: PatternNode) -> bool:
+        """Replaces a root by what is directly below it, or by its members, if they fit."""
+        for parts in (list(root.covered), root.members_below()):
+            if self._forest.size + self._forest.growth_of_split(root, parts) <= self.bound:
+                self._forest.split(root, parts)
+                return True
+        return False
 
     def _update(self) -> AggregateDelta:
         """Chooses the refinements after a change of the forest; returns the delta."""

@@ -34,6 +34,9 @@ NEIGHBOURS_MAX: Final[int] = 3
 MERGE_CANDIDATES_MAX: Final[int] = 4
 """Merges that are computed for a new pattern: those with its most similar neighbours."""
 
+WEAKER_PATTERNS_MAX: Final[int] = 6
+"""Patterns that require one thing less than a pattern and are considered in its place."""
+
 LABEL_SUBSETS_MAX: Final[int] = 8
 """Labels of a query whose subsets are looked up to find the patterns that contain it; with more
 labels, posting lists are read instead."""
@@ -59,6 +62,10 @@ merged pattern of more is kept until it has lost half of them, and is then disso
 MERGE_ROUND_SHARE: Final[int] = 8
 """Of the patterns, at most one in this number is merged per round, before the selectivity of the
 new candidates is estimated together."""
+
+SPLITS_MAX: Final[int] = 64
+"""Merged patterns that are considered for a split after a change, those with the most false
+forwards first."""
 
 UNUSED_SHARE: Final[int] = 5
 """Of the bound, at most one in this number of nodes is given up by a merge, while there are others:

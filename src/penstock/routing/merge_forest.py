@@ -67,6 +67,17 @@ class PatternNode:
             self.repeats_parent = parent is not None and self.pattern.contains(parent.pattern)
         return self.repeats_parent
 
+    def members_below(self) -> list[PatternNode]:
+        """The nearest nodes below this one that are not merged."""
+        found, waiting = [], list(self.covered)
+        while waiting:
+            node = waiting.pop()
+            if node.is_merged:
+                waiting += node.covered
+            else:
+                found.append(node)
+        return found
+
     def subtree(self) -> Iterator[PatternNode]:
         """This node and all below it; not recursive, because a forest can be deep."""
         waiting = [self]
@@ -184,20 +195,29 @@ class MergeForest:
         """Whether :meth:`size_after` is less than a size; faster."""
         return self._search.contains_more(bound, self.size + bound.size - size)
 
-    def split(self, root: PatternNode) -> None:
-        """Replace a merged root by what is below it."""
+    def split(self, root: PatternNode, parts: Iterable[PatternNode]) -> None:
+        """Replace a merged root by its parts, those directly below it or its members' patterns."""
         assert root.is_merged, "a member's own pattern is needed"
         self._remove_root(root)
-        self.insert_all(self._released(root))
+        wanted = set(parts)
+        loose: list[PatternNode] = []
+        waiting = [root]
+        while waiting:
+            for part in self._released(waiting.pop()):
+                (loose if part in wanted else waiting).append(part)
+        self.insert_all(loose)
 
-    def growth_of_split(self, root: PatternNode) -> int:
-        """By how many pattern nodes the aggregate grows at most if a root is split."""
-        parts = list(root.covered)
-        if len(parts) <= NARROWED_PATTERNS_MAX:
-            apart = MergeForest()
-            apart.insert_all(PatternNode(part.pattern) for part in parts)
-            return apart.size - root.pattern.size
-        return sum(part.pattern.size for part in parts) - root.pattern.size
+    def growth_of_split(self, root: PatternNode, parts: list[PatternNode]) -> int:
+        """By how many pattern nodes the roots grow at most if a root is replaced by its parts."""
+        if len(parts) > NARROWED_PATTERNS_MAX:
+            return sum(part.pattern.size for part in parts) - root.pattern.size
+        apart = MergeForest()
+        apart.insert_all(
+            PatternNode(part.pattern)
+            for part in parts
+            if all(above == root.pattern for above in self._search.containers(part.pattern))
+        )
+        return apart.size - root.pattern.size
 
     def remove(self, nodes: Iterable[PatternNode]) -> list[PatternNode]:
         """Remove nodes whose last member is gone; narrow or dissolve what was merged from them.

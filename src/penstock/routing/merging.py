@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterable
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from functools import reduce
 from typing import Final
@@ -11,7 +11,7 @@ from typing import Final
 from penstock.language import KeywordQuery
 from penstock.routing.limits import MERGE_CANDIDATES_MAX, MERGE_ROUND_SHARE, UNUSED_SHARE
 from penstock.routing.merge_forest import MergeForest, PatternNode
-from penstock.routing.pattern_generalisation import upper_bounds
+from penstock.routing.pattern_generalisation import upper_bounds, weaker_patterns
 from penstock.routing.patterns import UNIVERSAL, Pattern
 from penstock.routing.synopsis import MatchBits, SampledDocuments
 
@@ -32,14 +32,13 @@ QUEUE_SLACK: Final = 1_000
 
 @dataclass(frozen=True, slots=True, order=True)
 class _Merge:
-    """A possible merge of two roots; the best comes first."""
+    """A possible merge of two roots, or a weaker pattern for one; the best comes first."""
 
     loss: float
     """Estimated loss of precision per saved pattern node."""
-    keys: tuple[str, str, str]
+    keys: tuple[str, ...]
     """Keys of the parts and of the merged pattern, for a fixed order."""
-    one: PatternNode = field(compare=False)
-    two: PatternNode = field(compare=False)
+    parts: tuple[PatternNode, ...] = field(compare=False)
     bound: Pattern = field(compare=False)
     bits: MatchBits = field(compare=False)
 
@@ -87,46 +86,42 @@ class Merger:
     def _merge_best(self, bound: int) -> int:
         """Carries out the best merges of a round; returns their number."""
         allowed = 1 + len(self._forest.roots) // MERGE_ROUND_SHARE
-        least = bound - bound // UNUSED_SHARE
+        least = bound * (UNUSED_SHARE - 1) // UNUSED_SHARE
         merged = 0
         while self._queue and merged < allowed and self._forest.size > bound:
             best = heapq.heappop(self._queue)
-            if not (self._is_root(best.one) and self._is_root(best.two)):
+            if not self._is_valid(best):
                 continue
             if self._forest.leaves_less(best.bound, least):
                 self._too_general.append(best)
             else:
-                self._forest.merge((best.one, best.two), best.bound, best.bits)
+                self._forest.merge(best.parts, best.bound, best.bits)
                 merged += 1
         return merged
 
     def _merge_too_general(self) -> bool:
         """Carries out the merge that leaves the most, if there is one."""
-        valid = [
-            each
-            for each in sorted(self._too_general)
-            if self._is_root(each.one) and self._is_root(each.two)
-        ]
+        valid = sorted(filter(self._is_valid, self._too_general))
         self._too_general.clear()
         if not valid:
             return False
         best = max(valid[:COMPARED_MAX], key=lambda each: self._forest.size_after(each.bound))
-        self._forest.merge((best.one, best.two), best.bound, best.bits)
+        self._forest.merge(best.parts, best.bound, best.bits)
         return True
 
     def _discard_stale(self) -> None:
         """Drops candidates whose parts are gone, once they may be most of the queue."""
         if len(self._queue) > QUEUE_SLACK + 4 * MERGE_CANDIDATES_MAX * len(self._forest.roots):
-            self._queue = [
-                each for each in self._queue if self._is_root(each.one) and self._is_root(each.two)
-            ]
+            self._queue = list(filter(self._is_valid, self._queue))
             heapq.heapify(self._queue)
 
-    def _is_root(self, node: PatternNode) -> bool:
-        return self._forest.roots.get(node.pattern) is node
+    def _is_valid(self, merge: _Merge) -> bool:
+        """Whether the parts are still roots."""
+        roots = self._forest.roots
+        return all(roots.get(part.pattern) is part for part in merge.parts)
 
-    def _propose(self, nodes: Iterable[PatternNode]) -> None:
-        """Adds the merges of nodes with their neighbours to the queue."""
+    def _propose(self, nodes: Collection[PatternNode]) -> None:
+        """Adds the merges of nodes with their neighbours, and weaker patterns, to the queue."""
         forest = self._forest
         self._discard_stale()
         pairs: dict[tuple[str, str], tuple[PatternNode, PatternNode]] = {}
@@ -134,28 +129,30 @@ class Merger:
             for near in forest.neighbours.nearest(node.pattern):
                 one, two = sorted((node, forest.roots[near]), key=lambda each: each.pattern.key)
                 pairs[one.pattern.key, two.pattern.key] = (one, two)
-        found = [
-            (one, two, bound)
+        found: list[tuple[tuple[PatternNode, ...], Pattern]] = [
+            ((one, two), bound)
             for one, two in pairs.values()
             for bound in upper_bounds(one.pattern, two.pattern)
             if bound.size < one.pattern.size + two.pattern.size
         ]
+        found += [((node,), weaker) for node in nodes for weaker in weaker_patterns(node.pattern)]
         wanted = reduce(lambda bits, node: bits | node.member_bits, forest.roots.values(), 0)
-        evaluated = self._sample.match_bits(bound for _, _, bound in found)
-        for (one, two, bound), bits in zip(found, evaluated, strict=True):
-            keys = (one.pattern.key, two.pattern.key, bound.key)
-            loss = _loss(one, two, bound, bits, wanted)
-            heapq.heappush(self._queue, _Merge(loss, keys, one, two, bound, bits))
+        evaluated = self._sample.match_bits(bound for _, bound in found)
+        for (parts, bound), bits in zip(found, evaluated, strict=True):
+            keys = (*(part.pattern.key for part in parts), bound.key)
+            loss = _loss(parts, bound, bits, wanted)
+            heapq.heappush(self._queue, _Merge(loss, keys, parts, bound, bits))
 
 
 def _loss(
-    one: PatternNode, two: PatternNode, bound: Pattern, bits: MatchBits, wanted: MatchBits
+    parts: tuple[PatternNode, ...], bound: Pattern, bits: MatchBits, wanted: MatchBits
 ) -> float:
     """The estimated loss of precision per saved pattern node."""
+    behind = reduce(lambda joint, part: joint | part.member_bits, parts, 0)
     unwanted = (bits & ~wanted).bit_count()
-    not_behind = (bits & ~(one.member_bits | two.member_bits)).bit_count()
-    saved = one.pattern.size + two.pattern.size - bound.size
-    given_up = _strictness(one.pattern) + _strictness(two.pattern) - 2 * _strictness(bound)
+    not_behind = (bits & ~behind).bit_count()
+    saved = sum(part.pattern.size for part in parts) - bound.size
+    given_up = sum(_strictness(part.pattern) - _strictness(bound) for part in parts)
     loss = FALSE_FORWARD_WEIGHT * unwanted + not_behind + GENERALITY_WEIGHT * max(0, given_up)
     return loss / saved
 

@@ -34,14 +34,14 @@ def _minimise_path_query(query: Query) -> Query:
     is_smaller = True
     while is_smaller:
         is_smaller = False
-        for smaller in _smaller_queries(query):
+        for smaller in smaller_queries(query):
             if contains(query, smaller) and contains(smaller, query):
                 query, is_smaller = normalise(smaller), True
                 break
     return query
 
 
-def _smaller_queries(query: Query) -> Iterator[Query]:
+def smaller_queries(query: Query) -> Iterator[Query]:
     """The query without one of its branches or predicates."""
     branches = query.branches
     for position, path in enumerate(branches):

@@ -1,11 +1,17 @@
-"""Least upper bounds of two patterns."""
+"""More general patterns: least upper bounds of two, and patterns that require less than one."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
+from itertools import islice
 
 from penstock.language import KeywordQuery, Query, generalise, normalise
+from penstock.language.keywords.query import Mode
+from penstock.language.xpath.ast import Path
 from penstock.routing.keyword_relations import generalise_keywords
+from penstock.routing.limits import WEAKER_PATTERNS_MAX
+from penstock.routing.minimisation import smaller_queries
 from penstock.routing.patterns import UNIVERSAL, Pattern
 
 
@@ -34,3 +40,36 @@ def upper_bounds(one: Pattern, two: Pattern) -> Iterator[Pattern]:
             yield universal
     else:
         yield universal
+
+
+def weaker_patterns(pattern: Pattern) -> Iterator[Pattern]:
+    """Patterns that require one thing less: a word, a predicate, or the last step.
+
+    Examples
+    --------
+    >>> [str(weaker) for weaker in weaker_patterns(Pattern.of_keywords("storm coast flood"))]
+    ['flood storm', 'coast storm', 'coast flood']
+    >>> [str(weaker) for weaker in weaker_patterns(Pattern.of_path("/news/item[@n = 3]/title"))]
+    ['/news/item/title', '/news/item[@n = 3]']
+    """
+    query = pattern.query
+    if isinstance(query, KeywordQuery):
+        if query.mode is Mode.ALL and len(query.keywords) > 1:
+            for word in query.keywords[:WEAKER_PATTERNS_MAX]:
+                kept = tuple(each for each in query.keywords if each != word)
+                yield Pattern(KeywordQuery(kept, query.mode), pattern.where)
+        return
+    for smaller in islice(_smaller_paths(query), WEAKER_PATTERNS_MAX):
+        weaker = Pattern(normalise(smaller), pattern.where)
+        if weaker.size < pattern.size and weaker.contains(pattern):
+            yield weaker
+
+
+def _smaller_paths(query: Query) -> Iterator[Query]:
+    yield from smaller_queries(query)
+    for number, path in enumerate(query.branches):
+        if len(path.steps) > 1:
+            shorter = Path(path.steps[:-1])
+            yield replace(
+                query, branches=(*query.branches[:number], shorter, *query.branches[number + 1 :])
+            )
