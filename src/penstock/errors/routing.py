@@ -62,4 +62,36 @@ ERRORS: dict[str, ErrorSpec] = {
         "the stored state of a router cannot be restored",
         "Use the version that stored it, or start without a state; neighbours synchronise.",
     ),
+    "routing.address": ErrorSpec(
+        RoutingError,
+        "an address is malformed",
+        "Use HOST:PORT, such as 127.0.0.1:7400, [::1]:7400, or unix:PATH.",
+    ),
+    "routing.insecure": ErrorSpec(
+        RoutingError,
+        "a router without tokens would accept anybody",
+        "Give a token file with `--token-file`, or `--insecure` on an address of this machine.",
+    ),
+    "routing.token-file": ErrorSpec(
+        RoutingError,
+        "the token file is malformed",
+        "A line has a name, `router` or `client`, and at least 32 hexadecimal digits, for example"
+        " from `openssl rand -hex 32`.",
+    ),
+    "routing.header-bytes": ErrorSpec(
+        RoutingError,
+        "the header of a document is too long to be routed",
+        "Put data into the document, and register a large mapping instead of carrying it.",
+    ),
+    "routing.too-many-subscriptions": ErrorSpec(
+        RoutingError,
+        "a subscriber has too many subscriptions at a router",
+        "Merge queries with `|`, remove subscriptions, or use several names.",
+    ),
+    "routing.deliveries-full": ErrorSpec(
+        RoutingError,
+        "a subscriber has not acknowledged its deliveries for too long, and the oldest are"
+        " discarded",
+        "Connect the subscriber, or remove its subscriptions.",
+    ),
 }

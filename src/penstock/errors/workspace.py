@@ -38,8 +38,18 @@ ERRORS: dict[str, ErrorSpec] = {
     ),
     "workspace.running": ErrorSpec(
         WorkspaceError,
-        "another process is running the pipeline of this workspace",
+        "another process is running the pipeline or the router of this workspace",
         "Let it continue, or stop it first: two would do the same work twice.",
+    ),
+    "workspace.router-name": ErrorSpec(
+        WorkspaceError,
+        "the workspace has the state of a router with another name",
+        "Start the router with its name, or use another workspace: neighbours know it by its name.",
+    ),
+    "workspace.no-router": ErrorSpec(
+        WorkspaceError,
+        "the workspace has no router",
+        "Start one with `penstock router --listen ADDRESS --workspace DIR`.",
     ),
     "workspace.full": ErrorSpec(
         WorkspaceError,

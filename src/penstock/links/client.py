@@ -41,7 +41,8 @@ async def connect(
     address
         Where the server listens.
     peer
-        Name of the server; another one is refused.
+        Name of the server; another one is refused. If it is empty, any name is accepted, and the
+        link has it from the first handshake on.
     options
         Name, limits and time-outs of this side.
     token

@@ -151,6 +151,8 @@ class InitiatorHandshake:
     def challenge(self, challenge: Challenge, payload: bytes) -> Proof:
         """Checks who answered, and returns the proof."""
         _check_version(challenge)
+        if not self._session.peer:
+            self._session.peer = challenge.name
         if challenge.name != self._session.peer:
             raise link_error(
                 "link.peer-name", f"{challenge.name!r} answered instead of {self._session.peer!r}"

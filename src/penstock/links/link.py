@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from penstock.links.counters import LinkCounters
 from penstock.links.events import (
@@ -147,6 +147,15 @@ class Link:
         elif isinstance(event, Established | Closed):
             self._status_events -= 1
         return event
+
+    def unreceive(self, events: Sequence[LinkEvent]) -> None:
+        """Returns events to the link, of which :meth:`receive` is the next to give them again.
+
+        For an application that decides by the first events who serves the link.
+        """
+        self._events.extendleft(reversed(events))
+        self._status_events += sum(isinstance(each, Established | Closed) for each in events)
+        self._unread_resets += sum(isinstance(each, SessionReset) for each in events)
 
     def acknowledge(self, received: MessageReceived) -> None:
         """States that this message and all before it are stored durably.

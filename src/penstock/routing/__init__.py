@@ -23,6 +23,7 @@ from penstock.routing.patterns import UNIVERSAL, Pattern
 from penstock.routing.precision import Precision, measure_precision
 from penstock.routing.router import Router
 from penstock.routing.router_inputs import (
+    AddNeighbour,
     AnnotationsChanged,
     LinkDown,
     LinkReset,
@@ -55,6 +56,7 @@ from penstock.routing.router_outputs import (
 )
 from penstock.routing.router_state import NeighbourState, RouterCounters, RouterState
 from penstock.routing.skeleton import SkeletonDecision, SkeletonFilter, encode_skeleton
+from penstock.routing.state_changes import StateChanges
 from penstock.routing.synopsis import SampledDocuments, Synopsis
 from penstock.routing.vocabulary import Vocabulary
 
@@ -63,6 +65,7 @@ __all__ = [
     "NO_KINDS",
     "UNIVERSAL",
     "AbsentNameFilter",
+    "AddNeighbour",
     "AggregateDelta",
     "AggregateReplica",
     "AggregatedSet",
@@ -109,6 +112,7 @@ __all__ = [
     "SendMessage",
     "SkeletonDecision",
     "SkeletonFilter",
+    "StateChanges",
     "Subscribe",
     "SubscriptionDelta",
     "SubscriptionSnapshot",

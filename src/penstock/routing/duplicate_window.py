@@ -7,6 +7,7 @@ from collections.abc import Iterable
 
 from penstock.documents import Document
 from penstock.routing.limits import RouterLimits
+from penstock.routing.state_changes import ForgottenPublisher, RememberedIdentity, WindowChange
 
 
 def identity_digest(document: Document) -> bytes:
@@ -35,20 +36,32 @@ class DuplicateWindow:
         self._by_publisher = {publisher: dict.fromkeys(seen) for publisher, seen in state}
         self.forgotten = 0
         """Number of publishers that were forgotten."""
+        self.changes: list[WindowChange] | None = None
+        """Where changes are recorded, if anywhere."""
 
     def add(self, publisher: str, digest: bytes) -> bool:
         """Remember a document by the digest of its identity; returns whether it is new."""
         seen = self._by_publisher.pop(publisher, {})
         self._by_publisher[publisher] = seen
         if digest in seen:
+            self._record(RememberedIdentity(publisher, None, None))
             return False
         seen[digest] = None
+        evicted = None
         if len(seen) > self._limits.remembered_documents:
-            del seen[next(iter(seen))]
+            evicted = next(iter(seen))
+            del seen[evicted]
+        self._record(RememberedIdentity(publisher, digest, evicted))
         if len(self._by_publisher) > self._limits.remembered_publishers:
-            del self._by_publisher[next(iter(self._by_publisher))]
+            oldest = next(iter(self._by_publisher))
+            del self._by_publisher[oldest]
             self.forgotten += 1
+            self._record(ForgottenPublisher(oldest))
         return True
+
+    def _record(self, change: WindowChange) -> None:
+        if self.changes is not None:
+            self.changes.append(change)
 
     def state(self) -> tuple[tuple[str, tuple[bytes, ...]], ...]:
         """Publishers and digests of identities, oldest first."""

@@ -8,6 +8,7 @@ from typing import Literal, TypeAlias
 
 from penstock.routing.limits import RouterLimits
 from penstock.routing.router_messages import ForwardedDocument
+from penstock.routing.state_changes import QueueChanges
 
 OverflowPolicy: TypeAlias = Literal["discard-oldest", "discard-newest"]
 """Which document is discarded when too many wait for a link."""
@@ -40,6 +41,10 @@ class ForwardQueue:
         self._policy = policy
         self._documents = deque(documents)
         self._bytes = sum(map(_size, self._documents))
+        self._first = 0
+        """Position of the first document; the others follow."""
+        self.changes: QueueChanges | None = None
+        """Where changes are recorded, if anywhere."""
 
     def __len__(self) -> int:
         return len(self._documents)
@@ -51,6 +56,8 @@ class ForwardQueue:
 
     def append(self, document: ForwardedDocument) -> tuple[ForwardedDocument, ...]:
         """Add a document; returns those that are discarded."""
+        if self.changes is not None:
+            self.changes.add(self._first + len(self._documents), document)
         self._documents.append(document)
         self._bytes += _size(document)
         return self._discard()
@@ -58,6 +65,9 @@ class ForwardQueue:
     def prepend(self, documents: Iterable[ForwardedDocument]) -> tuple[ForwardedDocument, ...]:
         """Add documents that were sent before the others; returns those that are discarded."""
         for document in reversed(tuple(documents)):
+            self._first -= 1
+            if self.changes is not None:
+                self.changes.add(self._first, document)
             self._documents.appendleft(document)
             self._bytes += _size(document)
         return self._discard()
@@ -65,6 +75,9 @@ class ForwardQueue:
     def drain(self) -> tuple[ForwardedDocument, ...]:
         """Remove and return all documents."""
         drained = self.documents
+        if self.changes is not None:
+            for position in range(self._first, self._first + len(drained)):
+                self.changes.remove(position)
         self._documents.clear()
         self._bytes = 0
         return drained
@@ -76,7 +89,11 @@ class ForwardQueue:
             or self._bytes > self._limits.waiting_bytes
         ):
             is_oldest = self._policy == "discard-oldest"
+            position = self._first if is_oldest else self._first + len(self._documents) - 1
             one = self._documents.popleft() if is_oldest else self._documents.pop()
+            self._first += is_oldest
+            if self.changes is not None:
+                self.changes.remove(position)
             self._bytes -= _size(one)
             discarded.append(one)
         return tuple(discarded)

@@ -47,6 +47,7 @@ from penstock.routing.neighbour_transitions import (
 )
 from penstock.routing.patterns import UNIVERSAL, Pattern, digest_of_key
 from penstock.routing.router_inputs import (
+    AddNeighbour,
     AnnotationsChanged,
     LinkDown,
     LinkReset,
@@ -84,6 +85,12 @@ from penstock.routing.router_state import (
     RouterState,
 )
 from penstock.routing.sent_annotations import DATA_KINDS, possible_list
+from penstock.routing.state_changes import (
+    ChangeLog,
+    NeighbourChanges,
+    NeighbourValues,
+    StateChanges,
+)
 
 Outputs = Iterator[RouterOutput]
 
@@ -221,25 +228,34 @@ class Router:
         for name, interest in interests.items():
             self._index.add(_targets(name, interest.patterns))
         self._neighbours: dict[str, NeighbourRouter] = {}
+        self._changes: ChangeLog | None = None
         for each in state.neighbours:
-            is_unknown = each.patterns is None
-            members = {local_member(id_): pattern for id_, pattern in local.items()}
-            for other, interest in interests.items():
-                if other != each.name:
-                    members |= _members(other, interest.patterns)
-            announced = AnnouncedInterest(members, bound=self._aggregate_nodes)
-            self._index.announce(each.name, announced.digests, ())
-            self._neighbours[each.name] = NeighbourRouter(
-                name=each.name,
-                status=NeighbourStatus.UNKNOWN if is_unknown else NeighbourStatus.DOWN,
-                interest=interests[each.name],
-                interest_digest=bytes.fromhex(interests[each.name].digest),
-                announced=announced,
-                announced_digest=bytes.fromhex(announced.digest),
-                queue=ForwardQueue(self._limits, self._overflow, each.waiting),
-                requests=each.requests,
-                gain=AnnotationGain(self._annotations),
-            )
+            self._neighbours[each.name] = self._make_neighbour(each, interests, local)
+
+    def _make_neighbour(
+        self,
+        state: NeighbourState,
+        interests: Mapping[str, AggregateReplica],
+        local: Mapping[str, Pattern],
+    ) -> NeighbourRouter:
+        is_unknown = state.patterns is None
+        members = {local_member(id_): pattern for id_, pattern in local.items()}
+        for other, interest in interests.items():
+            if other != state.name:
+                members |= _members(other, interest.patterns)
+        announced = AnnouncedInterest(members, bound=self._aggregate_nodes)
+        self._index.announce(state.name, announced.digests, ())
+        return NeighbourRouter(
+            name=state.name,
+            status=NeighbourStatus.UNKNOWN if is_unknown else NeighbourStatus.DOWN,
+            interest=interests[state.name],
+            interest_digest=bytes.fromhex(interests[state.name].digest),
+            announced=announced,
+            announced_digest=bytes.fromhex(announced.digest),
+            queue=ForwardQueue(self._limits, self._overflow, state.waiting),
+            requests=state.requests,
+            gain=AnnotationGain(self._annotations),
+        )
 
     def state(self) -> RouterState:
         """What :meth:`restore` needs."""
@@ -263,6 +279,26 @@ class Router:
             counters=self.counters,
         )
 
+    def record_changes(self) -> None:
+        """Starts to record what changes, for :meth:`take_changes`."""
+        self._changes = ChangeLog()
+        self._window.changes = self._changes.window
+        for name, neighbour in self._neighbours.items():
+            self._changes.neighbours[name] = NeighbourChanges()
+            neighbour.queue.changes = self._changes.neighbours[name].waiting
+
+    def take_changes(self) -> StateChanges:
+        """What changed since :meth:`record_changes` or the last call. A store that applies it to
+        the state of then has the state of now."""
+        log = self._changes
+        assert log is not None, "changes are not recorded"
+        self.record_changes()
+        values = {
+            name: NeighbourValues(is_known=each.is_known, requests=each.requests)
+            for name, each in self._neighbours.items()
+        }
+        return StateChanges(log=log, neighbours=values, counters=self.counters)
+
     @property
     def counters(self) -> RouterCounters:
         """What the router has done."""
@@ -276,6 +312,15 @@ class Router:
     def status(self, neighbour: str) -> NeighbourStatus:
         """What is known of a neighbour."""
         return self._neighbour(neighbour).status
+
+    @property
+    def neighbours(self) -> tuple[str, ...]:
+        """Names of the neighbours."""
+        return tuple(self._neighbours)
+
+    def waiting(self, neighbour: str) -> int:
+        """Number of documents that wait for the link to a neighbour."""
+        return len(self._neighbour(neighbour).queue)
 
     def interest_of(self, neighbour: str) -> tuple[Pattern, ...]:
         """The patterns by which documents are forwarded to a neighbour."""
@@ -294,6 +339,8 @@ class Router:
             ``subscription.unknown``. Nothing is changed.
         """
         match input_:
+            case AddNeighbour(neighbour=name):
+                return tuple(self._add_neighbour(name))
             case LinkUp(neighbour=name, is_authenticated=is_authenticated):
                 neighbour = self._neighbour(name)
                 neighbour.is_authenticated = is_authenticated
@@ -329,6 +376,20 @@ class Router:
         return self._neighbours[name]
 
     # Links
+
+    def _add_neighbour(self, name: str) -> Outputs:
+        if name in self._neighbours or name in ("", self.name):
+            raise error("routing.option", f"`{self.name}` cannot have a neighbour `{name}`")
+        unknown = AggregateReplica(UNKNOWN_INTEREST)
+        self._index.add(_targets(name, unknown.patterns))
+        yield from self._announce(_members(name, unknown.patterns), ())
+        interests = {each.name: each.interest for each in self._neighbours.values()}
+        local = {id_: each.pattern() for id_, each in self._subscriptions.items()}
+        added = self._make_neighbour(NeighbourState(name=name), interests | {name: unknown}, local)
+        self._neighbours[name] = added
+        if self._changes is not None:
+            changes = self._changes.neighbours[name] = NeighbourChanges()
+            added.queue.changes = changes.waiting
 
     def _advance(self, neighbour: NeighbourRouter, input_: NeighbourInput) -> Outputs:
         """Applies the transition table; requests the digest where the table demands it."""
@@ -435,6 +496,10 @@ class Router:
         neighbour.interest = interest
         neighbour.interest_digest = bytes.fromhex(interest.digest)
         neighbour.maker, neighbour.documents_since_change = None, 0
+        if self._changes is not None:
+            # Of a neighbour whose interest was unknown, nothing is stored.
+            stated = added if neighbour.is_known else interest.patterns
+            self._changes.neighbours[neighbour.name].patterns.change(stated, removed)
         yield from self._announce(
             _members(neighbour.name, added), _members(neighbour.name, removed), neighbour
         )
@@ -473,6 +538,8 @@ class Router:
             {LocalTarget(id_): _target_query(each, patterns[id_]) for id_, each in added.items()}
         )
         self._subscriptions |= added
+        if self._changes is not None:
+            self._changes.subscribe(added)
         yield from self._announce(members, ())
 
     def _unsubscribe(self, ids: tuple[str, ...]) -> Outputs:
@@ -483,6 +550,8 @@ class Router:
         for id_ in leaving:
             del self._subscriptions[id_]
         self._index.discard(map(LocalTarget, leaving))
+        if self._changes is not None:
+            self._changes.unsubscribe(leaving)
         yield from self._announce({}, map(local_member, leaving))
 
     # Documents

@@ -14,6 +14,13 @@ from penstock.routing.router_messages import ForwardedDocument, RouterMessage
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class AddNeighbour:
+    """The router gets another neighbour, whose link is down and whose interest is unknown."""
+
+    neighbour: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class LinkUp:
     """The link to a neighbour is established: messages can be sent."""
 
@@ -91,7 +98,8 @@ class AnnotationsChanged:
 
 
 RouterInput: TypeAlias = (
-    LinkUp
+    AddNeighbour
+    | LinkUp
     | LinkDown
     | LinkReset
     | MessageReceived

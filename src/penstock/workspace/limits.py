@@ -118,3 +118,6 @@ SUBSCRIPTION_FRAGMENTS_MAX: Final[int] = 100_000
 DELIVERY_FRAGMENT_BYTES_MAX: Final[int] = 16_777_216
 """Bytes of the fragments in a delivery, in UTF-8. Those past it are left out, except the first, and
 the fragment of the kind `more` counts them."""
+
+ROUTER_DEAD_LETTERS_MAX: Final[int] = 1_000
+"""Refused documents that the state of a router keeps, the latest."""

@@ -1,0 +1,1 @@
+"""Services: what runs on top of a workspace and speaks to a network."""

@@ -1,0 +1,511 @@
+"""The router core with its store: inputs are processed in groups, each committed at once.
+
+The engine does no network I/O. One thread at a time uses it. A *job* is a function of the engine;
+:meth:`RouterEngine.run` executes several, commits their effects in one transaction, and only then
+returns the results: whoever waits for a result can rely on it after ``kill -9``.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from typing import Any, TypeAlias
+
+from penstock.documents import Document
+from penstock.errors import PenstockError, error
+from penstock.links import Message, SessionState
+from penstock.mediation.mapping_table import MappingTable
+from penstock.routing import (
+    AddNeighbour,
+    Delivery,
+    DocumentRefused,
+    ForwardDiscarded,
+    ForwardedDocument,
+    LinkDown,
+    LinkReset,
+    LinkUp,
+    LocalSubscription,
+    MappingsChanged,
+    MessageReceived,
+    MessageRefused,
+    NeighbourStatus,
+    Publish,
+    Router,
+    RouterInput,
+    RouterLimits,
+    RouterMessage,
+    RouterOutput,
+    SendMessage,
+    Subscribe,
+    SubscriptionsSetAside,
+    Unsubscribe,
+)
+from penstock.routing.router import NO_MAPPINGS
+from penstock.service.router.limits import (
+    DOCUMENT_HEADER_BYTES_MAX,
+    ROUTER_LINK_LIMITS,
+    SUBSCRIBER_DELIVERIES_MAX,
+    SUBSCRIPTIONS_PER_SUBSCRIBER_MAX,
+)
+from penstock.service.router.wire_messages import (
+    Receipt,
+    router_message_from_link,
+    router_message_to_link,
+)
+from penstock.workspace.router_store import (
+    LinkChanges,
+    LinkState,
+    OutboxMessage,
+    RouterStore,
+    RouterTransaction,
+    StoredDelivery,
+    SubscriberState,
+)
+
+WORKSPACE = "workspace "
+"""The subscriber that stands for the workspace: its deliveries go into the inbox. No client has a
+name with a space."""
+
+
+@dataclass(frozen=True, slots=True)
+class MessageQueued:
+    """A message to a neighbour was committed."""
+
+    neighbour: str
+    position: int
+    message: Message
+
+
+@dataclass(frozen=True, slots=True)
+class SessionStarted:
+    """A new session with a neighbour was committed; what was queued before is void."""
+
+    neighbour: str
+    session_id: bytes
+    base: int
+
+
+@dataclass(frozen=True, slots=True)
+class DeliveriesAdded:
+    """There are deliveries to a subscriber."""
+
+    subscriber: str
+
+
+@dataclass(frozen=True, slots=True)
+class Reported:
+    """Something that an operator should know."""
+
+    neighbour: str
+    code: str
+    message: str
+
+
+Effect: TypeAlias = MessageQueued | SessionStarted | DeliveriesAdded | Reported
+"""What the driver has to do after a commit, in order."""
+
+Job: TypeAlias = Callable[["RouterEngine"], Any]
+
+
+@dataclass(frozen=True, slots=True)
+class JobResult:
+    """What a job returned or raised."""
+
+    value: Any = None
+    failure: PenstockError | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NeighbourReport:
+    """What the engine knows of a neighbour."""
+
+    status: str
+    patterns: int
+    """Patterns of its interest."""
+    waiting: int
+    """Documents that wait for the link."""
+    unacknowledged: int
+    """Messages in the outbox."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EngineReport:
+    """Numbers of the engine."""
+
+    name: str
+    counters: dict[str, int]
+    neighbours: dict[str, NeighbourReport]
+    subscriptions: int
+    subscribers: dict[str, int]
+    """Deliveries that each subscriber has not acknowledged."""
+    journal_position: int | None
+    deliveries_discarded: int
+    commits: int
+
+
+@dataclass(slots=True)
+class _Outbox:
+    """The messages that a neighbour has not acknowledged, by position."""
+
+    state: LinkState
+    messages: dict[int, OutboxMessage] = field(default_factory=dict)
+
+
+class RouterEngine:
+    """A router whose state is durable.
+
+    Parameters
+    ----------
+    store
+        The store, which holds the state.
+    limits
+        Limits of the core.
+    clock
+        Returns the time, for activity windows.
+    """
+
+    def __init__(
+        self,
+        store: RouterStore,
+        *,
+        limits: RouterLimits | None = None,
+        mappings: MappingTable = NO_MAPPINGS,
+        clock: Callable[[], datetime] = lambda: datetime.now(UTC),
+    ) -> None:
+        stored = store.load()
+        self._store = store
+        self._clock = clock
+        self.router = Router.restore(stored.state, limits=limits, mappings=mappings)
+        self.router.record_changes()
+        self.store_id = stored.store_id
+        self._outboxes = {
+            name: _Outbox(state, {each.position: each for each in state.outbox})
+            for name, state in stored.links.items()
+        }
+        self._subscribers = stored.subscribers
+        self.journal_position = stored.journal_position
+        self._transaction = RouterTransaction()
+        self._effects: list[Effect] = []
+        self._deliveries_discarded = 0
+        self._commits = 0
+        self._counters = self.router.counters
+        """As they are stored."""
+
+    # Jobs
+
+    def run(self, jobs: Sequence[Job]) -> tuple[list[JobResult], list[Effect]]:
+        """Executes jobs and commits their effects.
+
+        A job that raises an error of Penstock has changed nothing; any other exception, and one of
+        the commit, is final: the engine must not be used again.
+        """
+        self._transaction = RouterTransaction()
+        self._effects = []
+        results = []
+        for job in jobs:
+            try:
+                results.append(JobResult(value=job(self)))
+            except PenstockError as problem:
+                results.append(JobResult(failure=problem))
+        changes = self._transaction.changes = self.router.take_changes()
+        if (
+            self._transaction.has_rows
+            or changes.log.has_changes
+            or changes.counters != self._counters
+        ):
+            self._store.commit(self._transaction)
+            self._commits += 1
+        self._counters = changes.counters
+        return results, self._effects
+
+    def report(self) -> EngineReport:
+        """The current numbers."""
+        counters = self.router.counters
+        return EngineReport(
+            name=self.router.name,
+            counters={name: getattr(counters, name) for name in counters.__slots__},
+            neighbours={
+                name: NeighbourReport(
+                    status=self.router.status(name).value,
+                    patterns=len(self.router.interest_of(name)),
+                    waiting=self.router.waiting(name),
+                    unacknowledged=len(self._outboxes[name].messages),
+                )
+                for name in self.router.neighbours
+            },
+            subscriptions=len(self.router.subscriptions),
+            subscribers={
+                name.strip(): each.last - each.acknowledged
+                for name, each in self._subscribers.items()
+            },
+            journal_position=self.journal_position,
+            deliveries_discarded=self._deliveries_discarded,
+            commits=self._commits,
+        )
+
+    # Neighbours
+
+    def add_neighbour(self, name: str) -> None:
+        """Adds a neighbour unless it is known."""
+        if name not in self.router.neighbours:
+            self._handle(AddNeighbour(neighbour=name))
+            self._outboxes[name] = _Outbox(LinkState())
+            self._link_changes(name)
+
+    def session_of(self, name: str) -> tuple[SessionState | None, bytes, int]:
+        """What a link needs to resume the session with a neighbour, the session's id and the
+        position of the message before its first."""
+        box = self._outboxes[name]
+        link = box.state
+        if not link.session_id:
+            return None, b"", 0
+        first = min(box.messages, default=link.sent + 1)
+        state = SessionState(
+            session_id=link.session_id,
+            acknowledged=first - 1 - link.base,
+            unacknowledged=tuple(self._encode(each) for _, each in sorted(box.messages.items())),
+            stored=link.stored,
+        )
+        return state, link.session_id, link.base
+
+    def link_established(self, name: str, session_id: bytes) -> None:
+        """A link is established, in the same session as before or in another."""
+        box = self._outboxes[name]
+        if session_id != box.state.session_id:
+            documents = tuple(
+                each.document for _, each in sorted(box.messages.items()) if each.document
+            )
+            self._handle(LinkReset(neighbour=name, unacknowledged=documents))
+            self._remove_messages(name, box.state.sent)
+            box.state = LinkState(session_id=session_id, base=box.state.sent, sent=box.state.sent)
+            self._link_changes(name).state = box.state
+            self._effects.append(SessionStarted(name, session_id, box.state.base))
+        self._handle(LinkUp(neighbour=name))
+
+    def link_closed(self, name: str) -> None:
+        """A link is broken; its session stays."""
+        self._handle(LinkDown(neighbour=name))
+
+    def message_received(
+        self, name: str, session_id: bytes, sequence: int, message: Message
+    ) -> None:
+        """A message of a neighbour."""
+        state = self._outboxes[name].state
+        if session_id != state.session_id or sequence <= state.stored:
+            return  # of a session that has ended
+        try:
+            received = router_message_from_link(message)
+        except PenstockError as problem:
+            # The neighbour is wrong. Its message is acknowledged, or it would send it for ever.
+            self._report(name, problem.code, problem.message)
+        else:
+            if not self._is_up(name):
+                self._handle(LinkUp(neighbour=name))
+            self._handle(MessageReceived(neighbour=name, message=received))
+        state.stored = sequence
+        self._link_changes(name)
+
+    def acknowledged(self, name: str, session_id: bytes, sequence: int) -> None:
+        """A neighbour has stored our messages up to one."""
+        state = self._outboxes[name].state
+        if session_id == state.session_id:
+            self._remove_messages(name, state.base + sequence)
+
+    def _is_up(self, name: str) -> bool:
+        return self.router.status(name) not in (NeighbourStatus.UNKNOWN, NeighbourStatus.DOWN)
+
+    def _link_changes(self, name: str) -> LinkChanges:
+        return self._transaction.links.setdefault(name, LinkChanges(self._outboxes[name].state))
+
+    def _remove_messages(self, name: str, upto: int) -> None:
+        box = self._outboxes[name]
+        while box.messages and (first := next(iter(box.messages))) <= upto:
+            del box.messages[first]
+        changes = self._link_changes(name)
+        changes.removed_upto = max(changes.removed_upto, upto)
+
+    def _encode(self, message: OutboxMessage) -> Message:
+        if message.document is None:
+            return Message(body=message.payload, kind=message.kind)
+        return router_message_to_link(
+            message.document, message_bytes=ROUTER_LINK_LIMITS.message_bytes
+        )
+
+    # Publishers
+
+    def publish(self, document: Document, sequence: int = 0) -> Receipt:
+        """A publisher's document; the receipt has the sequence number of its message."""
+        encoded = sum(
+            len(name.encode()) + len(value.encode())
+            for name, value in document.header.fields.items()
+        )
+        if encoded > DOCUMENT_HEADER_BYTES_MAX:
+            return Receipt(
+                sequence, "refused", "routing.header-bytes", f"the header has {encoded:,} bytes"
+            )
+        duplicates = self.router.counters.duplicates
+        for output in self._handle(Publish(document=document)):
+            if isinstance(output, DocumentRefused):
+                letter = output.dead_letter
+                return Receipt(sequence, "refused", letter.code, letter.message)
+        if self.router.counters.duplicates > duplicates:
+            return Receipt(sequence, "duplicate")
+        return Receipt(sequence, "accepted")
+
+    # Subscribers
+
+    def subscribe(self, subscriptions: Sequence[LocalSubscription]) -> int:
+        """Adds those subscriptions that do not exist; returns their number.
+
+        Raises
+        ------
+        PenstockError
+            A query is invalid, or an id is used by another one. Nothing is changed.
+        """
+        known = self.router.subscriptions
+        added = []
+        for each in subscriptions:
+            if known.get(each.id, each) != each:
+                raise error("subscription.duplicate", f"another subscription has the id {each.id}")
+            if each.id not in known:
+                added.append(each)
+        if added:
+            subscriber = added[0].subscriber
+            count = sum(each.subscriber == subscriber for each in known.values()) + len(added)
+            if subscriber != WORKSPACE and count > SUBSCRIPTIONS_PER_SUBSCRIBER_MAX:
+                raise error(
+                    "routing.too-many-subscriptions",
+                    f"{count:,} subscriptions of {subscriber},"
+                    f" more than {SUBSCRIPTIONS_PER_SUBSCRIBER_MAX:,}",
+                )
+            self._handle(Subscribe(subscriptions=tuple(added)))
+        return len(added)
+
+    def unsubscribe(self, ids: Sequence[str]) -> int:
+        """Removes subscriptions, all or none; returns their number.
+
+        Raises
+        ------
+        UnknownSubscriptionError
+            ``subscription.unknown``
+        """
+        if ids:
+            self._handle(Unsubscribe(ids=tuple(ids)))
+        return len(ids)
+
+    def subscriptions_of(self, subscriber: str) -> list[LocalSubscription]:
+        """The subscriptions of a subscriber."""
+        return [
+            each for each in self.router.subscriptions.values() if each.subscriber == subscriber
+        ]
+
+    def deliveries_after(self, subscriber: str, number: int, limit: int) -> list[StoredDelivery]:
+        """The next deliveries to a subscriber; any thread may call it."""
+        return self._store.deliveries_after(subscriber, number, limit)
+
+    def own_documents(self, after: int, upto: int) -> set[int]:
+        """Documents in a range of the inbox that the router put there; any thread may call it."""
+        return self._store.own_documents(after, upto)
+
+    def attach(self, subscriber: str, store_id: str, after: int) -> int:
+        """A subscriber states which delivery it has stored last; returns where it goes on."""
+        numbers = self._subscribers.setdefault(subscriber, SubscriberState())
+        if store_id == self.store_id:
+            self.acknowledge_deliveries(subscriber, min(after, numbers.last))
+        return numbers.acknowledged
+
+    def acknowledge_deliveries(self, subscriber: str, upto: int) -> None:
+        """A subscriber has stored its deliveries up to one."""
+        numbers = self._subscribers[subscriber]
+        if upto > numbers.acknowledged:
+            numbers.acknowledged = upto
+            self._transaction.subscribers[subscriber] = numbers
+
+    # The workspace
+
+    def change_mappings(self, table: MappingTable) -> None:
+        """The mediator of the workspace has another mapping table."""
+        self._handle(MappingsChanged(table=table))
+
+    def journal_reached(self, position: int) -> None:
+        """The documents of the inbox up to a sequence number are routed."""
+        self.journal_position = self._transaction.journal_position = position
+
+    def own_document(self, sequence: int) -> None:
+        """The router itself put a document into the inbox."""
+        if self.journal_position is not None and sequence > self.journal_position:
+            self._transaction.own_documents.append(sequence)
+
+    # The core
+
+    def _handle(self, input_: RouterInput) -> tuple[RouterOutput, ...]:
+        outputs = self.router.receive(input_, self._clock())
+        is_in_inbox = False
+        for output in outputs:
+            match output:
+                case SendMessage(neighbour=name, message=message):
+                    self._send(name, message)
+                case Delivery(subscriber=subscriber):
+                    if subscriber == WORKSPACE:
+                        # The pipeline matches the document again: once is enough.
+                        if not is_in_inbox:
+                            self._deliver(replace(output, fragments=None, fragments_omitted=0))
+                        is_in_inbox = True
+                    else:
+                        self._deliver(output)
+                case DocumentRefused(dead_letter=letter):
+                    self._transaction.dead_letters.append(letter)
+                    self._report("", letter.code, f"{letter.document.identity}: {letter.message}")
+                case ForwardDiscarded(neighbour=name, code=code, document=document):
+                    self._report(name, code, f"{document.identity} is discarded: {output.message}")
+                case SubscriptionsSetAside(code=code, document=document):
+                    self._report("", code, f"{document.identity}: {output.message}")
+                case MessageRefused(neighbour=name, code=code, message=text):
+                    self._report(name, code, text)
+        return outputs
+
+    def _report(self, neighbour: str, code: str, message: str) -> None:
+        self._effects.append(Reported(neighbour, code, message))
+
+    def _send(self, name: str, message: RouterMessage) -> None:
+        box = self._outboxes[name]
+        box.state.sent += 1
+        encoded = router_message_to_link(message, message_bytes=ROUTER_LINK_LIMITS.message_bytes)
+        if isinstance(message, ForwardedDocument):
+            entry = OutboxMessage(box.state.sent, document=message)
+        else:
+            entry = OutboxMessage(box.state.sent, kind=encoded.kind, payload=encoded.body)
+        box.messages[entry.position] = entry
+        self._link_changes(name).added.append(entry)
+        self._effects.append(MessageQueued(name, entry.position, encoded))
+
+    def _deliver(self, delivery: Delivery) -> None:
+        subscriber = delivery.subscriber
+        numbers = self._subscribers.setdefault(subscriber, SubscriberState())
+        numbers.last += 1
+        fragments = None
+        if delivery.fragments is not None:
+            fragments = json.dumps(
+                [[each.kind, each.to_xml()] for each in delivery.fragments], ensure_ascii=False
+            )
+        self._transaction.deliveries.append(
+            StoredDelivery(
+                subscriber=subscriber,
+                number=numbers.last,
+                subscription=delivery.subscription,
+                document=delivery.document,
+                fragments=fragments,
+                fragments_omitted=delivery.fragments_omitted,
+            )
+        )
+        self._transaction.subscribers[subscriber] = numbers
+        waiting = numbers.last - numbers.acknowledged
+        if subscriber != WORKSPACE and waiting > SUBSCRIBER_DELIVERIES_MAX:
+            self._deliveries_discarded += 1
+            numbers.acknowledged += 1
+            self._report(
+                "", "routing.deliveries-full", f"the oldest delivery to {subscriber} is discarded"
+            )
+        self._effects.append(DeliveriesAdded(subscriber))

@@ -1,0 +1,753 @@
+"""The durable state of a router, in SQLite.
+
+A driver collects the effects of several inputs in a :class:`RouterTransaction` and commits them
+together, before it acknowledges the inputs. Only what changed is written.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import secrets
+import sqlite3
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from contextlib import closing
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final, Self
+
+from penstock.documents import DeadLetter, Document, Header
+from penstock.errors import PenstockError, error
+from penstock.routing import (
+    ForwardedDocument,
+    LocalSubscription,
+    NeighbourState,
+    RouterCounters,
+    RouterState,
+    StateChanges,
+)
+from penstock.routing.state_changes import ForgottenPublisher, RememberedIdentity, WindowChange
+from penstock.routing.subscription_text import subscription_from_text, subscription_to_text
+from penstock.workspace.database import Database
+from penstock.workspace.limits import ROUTER_DEAD_LETTERS_MAX
+from penstock.workspace.private_files import create_private
+from penstock.workspace.router_tables import APPLICATION_ID, FORMAT, TABLES
+from penstock.workspace.timestamps import to_microseconds, utc_now
+
+FILE: Final = "router.sqlite"
+LOCK: Final = "router"
+"""Name of the lock that a running router holds."""
+
+
+@dataclass(frozen=True, slots=True)
+class OutboxMessage:
+    """A message to a neighbour that is not acknowledged: a document, or an encoded message."""
+
+    position: int
+    document: ForwardedDocument | None = None
+    kind: int = 0
+    payload: bytes = b""
+
+
+@dataclass(slots=True)
+class LinkState:
+    """The session with a neighbour, and the messages that it has not acknowledged."""
+
+    session_id: bytes = b""
+    base: int = 0
+    """Position of the message before the first one of the session."""
+    sent: int = 0
+    """Position of the last message."""
+    stored: int = 0
+    """Sequence number of the last message that was received in the session."""
+    outbox: list[OutboxMessage] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class SubscriberState:
+    """The numbers of a subscriber's deliveries."""
+
+    last: int = 0
+    acknowledged: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredDelivery:
+    """A delivery that a subscriber has not acknowledged."""
+
+    subscriber: str
+    number: int
+    subscription: str
+    document: Document
+    fragments: str | None = None
+    """The fragments as a JSON array."""
+    fragments_omitted: int = 0
+
+
+@dataclass(slots=True)
+class StoredRouter:
+    """Everything that a store has, except the deliveries."""
+
+    store_id: str
+    state: RouterState
+    links: dict[str, LinkState]
+    subscribers: dict[str, SubscriberState]
+    journal_position: int | None
+
+
+@dataclass(slots=True)
+class LinkChanges:
+    """What changed on the link to a neighbour."""
+
+    state: LinkState
+    """Its current values; the outbox is not read."""
+    added: list[OutboxMessage] = field(default_factory=list)
+    removed_upto: int = 0
+    """Position of the last message that was removed."""
+
+
+@dataclass(slots=True)
+class RouterTransaction:
+    """The effects of several inputs."""
+
+    changes: StateChanges | None = None
+    links: dict[str, LinkChanges] = field(default_factory=dict)
+    deliveries: list[StoredDelivery] = field(default_factory=list)
+    subscribers: dict[str, SubscriberState] = field(default_factory=dict)
+    """Subscribers whose numbers changed."""
+    dead_letters: list[DeadLetter] = field(default_factory=list)
+    journal_position: int | None = None
+    own_documents: list[int] = field(default_factory=list)
+
+    @property
+    def has_rows(self) -> bool:
+        """Whether there is anything to write besides the changes of the core."""
+        return bool(
+            self.links
+            or self.deliveries
+            or self.subscribers
+            or self.dead_letters
+            or self.own_documents
+            or self.journal_position is not None
+        )
+
+
+class _DocumentNumbers:
+    """Numbers of stored documents, and how many rows refer to each."""
+
+    def __init__(self, counts: Mapping[int, int]) -> None:
+        self._counts = Counter(counts)
+        self._next = max(self._counts, default=0) + 1
+        self._held: dict[int, tuple[Document, int, int]] = {}
+        """Documents in memory that are stored, by ``id``: the document, its number, its uses."""
+
+    def of(self, document: Document) -> int | None:
+        """The number of a document that is held in memory."""
+        held = self._held.get(id(document))
+        return None if held is None else held[1]
+
+    def new(self) -> int:
+        """A number for a document."""
+        self._next += 1
+        return self._next - 1
+
+    def refer(self, number: int, document: Document | None = None) -> None:
+        """A row refers to a document; it is held if it is given."""
+        self._counts[number] += 1
+        if document is not None:
+            uses = self._held.get(id(document), (document, number, 0))[2]
+            self._held[id(document)] = (document, number, uses + 1)
+
+    def is_used(self, number: int) -> bool:
+        """Whether a row refers to a document."""
+        return number in self._counts
+
+    def release(self, number: int, document: Document | None = None) -> bool:
+        """A row is removed; returns whether it was the last."""
+        if document is not None and (held := self._held.get(id(document))) is not None:
+            if held[2] > 1:
+                self._held[id(document)] = (document, number, held[2] - 1)
+            else:
+                del self._held[id(document)]
+        self._counts[number] -= 1
+        if self._counts[number] > 0:
+            return False
+        del self._counts[number]
+        return True
+
+
+class RouterStore:
+    """The SQLite file of a router.
+
+    One thread uses it. After an error of :meth:`commit` the router has to be restored from the
+    store: what the router knows is ahead of it.
+    """
+
+    def __init__(self, database: Database, name: str) -> None:
+        self._database = database
+        self.name = name
+        self._documents = _DocumentNumbers({})
+        self._queues: dict[tuple[str, str, int], tuple[Document, int]] = {}
+        """Documents of waiting and outbox rows: table, neighbour and position."""
+        self._shifts: dict[str, int] = {}
+        """Position of the first waiting document when it was loaded, by neighbour."""
+        self._used = 0
+
+    @classmethod
+    def open(cls, folder: Path, name: str) -> Self:
+        """Open the store of a workspace, or create it.
+
+        Parameters
+        ----------
+        folder
+            The folder of the workspace.
+        name
+            The router's name; an existing store has to have the same.
+
+        Raises
+        ------
+        WorkspaceError
+            ``workspace.damaged``, ``workspace.too-new`` or ``workspace.router-name``.
+        """
+        path = folder / FILE
+        if not path.exists():
+            create_private(path)
+        database = Database(path)
+        try:
+            with database.write_transaction() as connection:
+                _prepare(connection, path, name)
+                (known,) = connection.execute("SELECT name FROM router").fetchone()
+            if known != name:
+                raise error(
+                    "workspace.router-name",
+                    f"{path} is the state of router `{known}`, not `{name}`",
+                )
+        except BaseException:
+            database.close()
+            raise
+        return cls(database, name)
+
+    def close(self) -> None:
+        """Close the file."""
+        self._database.close()
+
+    # Reading
+
+    def load(self) -> StoredRouter:
+        """Everything but the deliveries; to be called once, first.
+
+        Raises
+        ------
+        WorkspaceError
+            ``workspace.damaged``
+        """
+        try:
+            with self._database.read_transaction() as connection:
+                return self._load(connection)
+        except (PenstockError, ValueError, LookupError, TypeError) as problem:
+            if isinstance(problem, PenstockError) and problem.code.startswith("workspace."):
+                raise
+            path = self._database.path
+            raise error("workspace.damaged", f"{path} cannot be read: {problem}") from problem
+
+    def _load(self, connection: sqlite3.Connection) -> StoredRouter:
+        name, store_id, counters, position = connection.execute(
+            "SELECT name, store_id, counters, journal_position FROM router"
+        ).fetchone()
+        counts: Counter[int] = Counter()
+        for table in ("waiting", "outbox", "deliveries", "dead_letters"):
+            rows = connection.execute(
+                f"SELECT document, count(*) FROM {table} WHERE document IS NOT NULL"
+                " GROUP BY document"
+            )
+            counts.update(dict(rows.fetchall()))
+        (largest,) = connection.execute("SELECT max(number) FROM documents").fetchone()
+        self._documents = _DocumentNumbers(counts)
+        while self._documents.new() < (largest or 0):
+            pass
+        (self._used,) = connection.execute(
+            "SELECT coalesce(max(used), 0) FROM publishers"
+        ).fetchone()
+        links, neighbours = self._load_neighbours(connection)
+        subscriptions = connection.execute("SELECT definition FROM subscriptions ORDER BY number")
+        subscribers = connection.execute("SELECT name, last, acknowledged FROM subscribers")
+        state = RouterState(
+            name=name,
+            subscriptions=tuple(subscription_from_text(text) for (text,) in subscriptions),
+            neighbours=tuple(neighbours),
+            remembered=_load_remembered(connection),
+            counters=RouterCounters(**json.loads(counters)),
+        )
+        return StoredRouter(
+            store_id=store_id,
+            state=state,
+            links=links,
+            subscribers={
+                each: SubscriberState(last, acknowledged)
+                for each, last, acknowledged in subscribers
+            },
+            journal_position=position,
+        )
+
+    def _load_neighbours(
+        self, connection: sqlite3.Connection
+    ) -> tuple[dict[str, LinkState], list[NeighbourState]]:
+        contents: dict[int, Document] = {}
+
+        def document(number: int) -> Document:
+            # One object for each document, however many neighbours it waits for.
+            if number not in contents:
+                contents[number] = _read_document(connection, number)
+            return contents[number]
+
+        links, states = {}, []
+        rows = connection.execute(
+            "SELECT name, is_known, requests, session_id, base, sent, stored FROM neighbours"
+            " ORDER BY number"
+        ).fetchall()
+        for name, is_known, requests, session_id, base, sent, stored in rows:
+            link = links[name] = LinkState(session_id, base, sent, stored)
+            for position, number, mapping, added, kind, payload in connection.execute(
+                "SELECT position, document, mapping, annotations, kind, payload FROM outbox"
+                " WHERE neighbour = ? ORDER BY position",
+                (name,),
+            ):
+                forwarded = None
+                if number is not None:
+                    forwarded = _forwarded(document(number), mapping, added)
+                    self._hold("outbox", name, position, forwarded.document, number)
+                link.outbox.append(OutboxMessage(position, forwarded, kind, payload))
+            waiting = []
+            for position, number, mapping, added in connection.execute(
+                "SELECT position, document, mapping, annotations FROM waiting"
+                " WHERE neighbour = ? ORDER BY position",
+                (name,),
+            ):
+                self._shifts.setdefault(name, position)
+                waiting.append(_forwarded(document(number), mapping, added))
+                self._hold("waiting", name, position, document(number), number)
+            patterns = connection.execute(
+                "SELECT key FROM patterns WHERE neighbour = ? ORDER BY digest", (name,)
+            )
+            states.append(
+                NeighbourState(
+                    name=name,
+                    patterns=tuple(key for (key,) in patterns) if is_known else None,
+                    waiting=tuple(waiting),
+                    requests=requests,
+                )
+            )
+        return links, states
+
+    def _hold(self, table: str, name: str, position: int, document: Document, number: int) -> None:
+        """Notes the document of a row that was loaded, which is counted already."""
+        self._documents.refer(number, document)
+        self._documents.release(number)
+        self._queues[table, name, position] = (document, number)
+
+    def deliveries_after(self, subscriber: str, number: int, limit: int) -> list[StoredDelivery]:
+        """The next deliveries to a subscriber that are not acknowledged, in order."""
+        with self._database.read_transaction() as connection:
+            rows = connection.execute(
+                "SELECT number, subscription, fragments, fragments_omitted, document"
+                " FROM deliveries WHERE subscriber = ? AND number > ? ORDER BY number LIMIT ?",
+                (subscriber, number, limit),
+            ).fetchall()
+            return [
+                StoredDelivery(
+                    subscriber=subscriber,
+                    number=each,
+                    subscription=subscription,
+                    document=_read_document(connection, document),
+                    fragments=fragments,
+                    fragments_omitted=omitted,
+                )
+                for each, subscription, fragments, omitted, document in rows
+            ]
+
+    def dead_letters(self) -> list[tuple[Document, str, str]]:
+        """The latest refused documents with code and message, oldest first."""
+        with self._database.read_transaction() as connection:
+            rows = connection.execute(
+                "SELECT document, code, message FROM dead_letters ORDER BY number"
+            ).fetchall()
+            return [(_read_document(connection, number), *rest) for number, *rest in rows]
+
+    def own_documents(self, after: int, upto: int) -> set[int]:
+        """Sequence numbers, in a range, of documents that the router itself put into the inbox."""
+        with self._database.read_transaction() as connection:
+            rows = connection.execute(
+                "SELECT sequence FROM own_documents WHERE sequence > ? AND sequence <= ?",
+                (after, upto),
+            )
+            return {sequence for (sequence,) in rows}
+
+    # Writing
+
+    def commit(self, transaction: RouterTransaction) -> None:
+        """Writes effects in one transaction.
+
+        Raises
+        ------
+        WorkspaceError
+            ``workspace.full`` or ``workspace.busy``: nothing was written.
+        """
+        with self._database.write_transaction() as connection:
+            writer = _Writer(connection, self._documents, self._queues)
+            # Documents that move from one table to another are referred to before they are
+            # released, so that they stay.
+            for name, link in transaction.links.items():
+                writer.add_messages(name, link)
+            if transaction.changes is not None:
+                self._write_changes(connection, writer, transaction.changes)
+            for name, link in transaction.links.items():
+                writer.remove_messages(name, link.removed_upto)
+                _write_link(connection, name, link.state)
+            for each in transaction.deliveries:
+                writer.add_delivery(each)
+            for name, numbers in transaction.subscribers.items():
+                writer.update_subscriber(name, numbers)
+            if transaction.dead_letters:
+                writer.add_dead_letters(transaction.dead_letters)
+            connection.executemany(
+                "INSERT OR IGNORE INTO own_documents (sequence) VALUES (?)",
+                [(each,) for each in transaction.own_documents],
+            )
+            if transaction.journal_position is not None:
+                position = (transaction.journal_position,)
+                connection.execute("UPDATE router SET journal_position = ?", position)
+                connection.execute("DELETE FROM own_documents WHERE sequence <= ?", position)
+            writer.remove_documents()
+
+    def _write_changes(
+        self, connection: sqlite3.Connection, writer: _Writer, changes: StateChanges
+    ) -> None:
+        log = changes.log
+        connection.executemany(
+            "DELETE FROM subscriptions WHERE id = ?", [(each,) for each in log.unsubscribed]
+        )
+        _add_subscriptions(connection, log.subscribed.values())
+        for name, values in changes.neighbours.items():
+            connection.execute(
+                "INSERT INTO neighbours"
+                " (name, is_known, requests, session_id, base, sent, stored)"
+                " VALUES (?, ?, ?, x'', 0, 0, 0) ON CONFLICT (name) DO UPDATE"
+                " SET is_known = excluded.is_known, requests = excluded.requests"
+                " WHERE is_known <> excluded.is_known OR requests <> excluded.requests",
+                (name, int(values.is_known), values.requests),
+            )
+        for name, neighbour in log.neighbours.items():
+            connection.executemany(
+                "DELETE FROM patterns WHERE neighbour = ? AND digest = ?",
+                [(name, digest) for digest in neighbour.patterns.removed],
+            )
+            connection.executemany(
+                "INSERT OR REPLACE INTO patterns (neighbour, digest, key) VALUES (?, ?, ?)",
+                [
+                    (name, digest, pattern.key)
+                    for digest, pattern in neighbour.patterns.added.items()
+                ],
+            )
+            shift = self._shifts.get(name, 0)
+            for position in neighbour.waiting.removed:
+                writer.remove_waiting(name, position + shift)
+            for position, document in neighbour.waiting.added.items():
+                writer.add_waiting(name, position + shift, document)
+        self._write_window(connection, log.window)
+        connection.execute(
+            "UPDATE router SET counters = ?", (json.dumps(dataclasses.asdict(changes.counters)),)
+        )
+
+    def _write_window(
+        self, connection: sqlite3.Connection, changes: Iterable[WindowChange]
+    ) -> None:
+        for change in changes:
+            match change:
+                case RememberedIdentity(publisher=publisher, added=added, evicted=evicted):
+                    self._used += 1
+                    connection.execute(
+                        "INSERT INTO publishers (name, used) VALUES (?, ?)"
+                        " ON CONFLICT (name) DO UPDATE SET used = excluded.used",
+                        (publisher, self._used),
+                    )
+                    if added is not None:
+                        connection.execute(
+                            "INSERT INTO remembered (publisher, digest, number) VALUES (?, ?, ?)",
+                            (publisher, added, self._used),
+                        )
+                    if evicted is not None:
+                        connection.execute(
+                            "DELETE FROM remembered WHERE publisher = ? AND digest = ?",
+                            (publisher, evicted),
+                        )
+                case ForgottenPublisher(publisher=publisher):
+                    connection.execute("DELETE FROM publishers WHERE name = ?", (publisher,))
+                    connection.execute("DELETE FROM remembered WHERE publisher = ?", (publisher,))
+
+
+def forget_neighbour(folder: Path, name: str) -> None:
+    """Remove a neighbour that is no longer one, with all that waits for it.
+
+    The caller holds the lock of the router.
+
+    Raises
+    ------
+    WorkspaceError
+        ``workspace.no-router``
+    RoutingError
+        ``routing.neighbour``: there is no such neighbour.
+    """
+    path = folder / FILE
+    if not path.exists():
+        raise error("workspace.no-router", f"{folder} has no state of a router")
+    database = Database(path)
+    with closing(database), database.write_transaction() as connection:
+        _check_format(connection, path)
+        found = connection.execute("DELETE FROM neighbours WHERE name = ?", (name,)).rowcount
+        if not found:
+            raise error("routing.neighbour", f"there is no neighbour `{name}`")
+        for table in ("patterns", "waiting", "outbox"):
+            connection.execute(f"DELETE FROM {table} WHERE neighbour = ?", (name,))
+        connection.execute(
+            "DELETE FROM documents WHERE number NOT IN (SELECT document FROM waiting)"
+            " AND number NOT IN (SELECT document FROM outbox WHERE document IS NOT NULL)"
+            " AND number NOT IN (SELECT document FROM deliveries)"
+            " AND number NOT IN (SELECT document FROM dead_letters)"
+        )
+
+
+class _Writer:
+    """Writes the rows that refer to documents."""
+
+    def __init__(
+        self,
+        connection: sqlite3.Connection,
+        documents: _DocumentNumbers,
+        queues: dict[tuple[str, str, int], tuple[Document, int]],
+    ) -> None:
+        self._connection = connection
+        self._documents = documents
+        self._queues = queues
+        self._new: dict[int, tuple[Document, int]] = {}
+        """Documents that this transaction has stored, by ``id``."""
+        self._unreferenced: list[int] = []
+
+    def _number(self, document: Document) -> int:
+        """The number of a document, which is stored if it is not."""
+        number = self._documents.of(document)
+        if number is not None:
+            return number
+        if id(document) in self._new:
+            return self._new[id(document)][1]
+        number = self._documents.new()
+        self._new[id(document)] = (document, number)
+        header = document.header
+        self._connection.execute(
+            "INSERT INTO documents (number, publisher, schema, id, fields, content)"
+            " VALUES (?, ?, ?, ?, ?, ?)",
+            (
+                number,
+                header.publisher,
+                header.schema,
+                header.id,
+                json.dumps(dict(header.fields), ensure_ascii=False),
+                document.content,
+            ),
+        )
+        return number
+
+    def _enqueue(self, table: str, name: str, position: int, document: Document) -> int:
+        number = self._number(document)
+        self._documents.refer(number, document)
+        self._queues[table, name, position] = (document, number)
+        return number
+
+    def _dequeue(self, table: str, name: str, position: int) -> None:
+        held = self._queues.pop((table, name, position), None)
+        if held is not None and self._documents.release(held[1], held[0]):
+            self._unreferenced.append(held[1])
+
+    def add_messages(self, name: str, link: LinkChanges) -> None:
+        """Messages to a neighbour."""
+        for each in link.added:
+            if each.position <= link.removed_upto:
+                continue
+            number, mapping, added = None, "", b""
+            if each.document is not None:
+                number = self._enqueue("outbox", name, each.position, each.document.document)
+                mapping, added = each.document.mapping, _annotations(each.document)
+            self._connection.execute(
+                "INSERT INTO outbox"
+                " (neighbour, position, document, mapping, annotations, kind, payload)"
+                " VALUES (?, ?, ?, ?, ?, ?, ?)",
+                (name, each.position, number, mapping, added, each.kind, each.payload),
+            )
+
+    def remove_messages(self, name: str, upto: int) -> None:
+        """Messages that a neighbour has acknowledged, or that wait again."""
+        rows = self._connection.execute(
+            "DELETE FROM outbox WHERE neighbour = ? AND position <= ? RETURNING position",
+            (name, upto),
+        ).fetchall()
+        for (position,) in rows:
+            self._dequeue("outbox", name, position)
+
+    def add_waiting(self, name: str, position: int, forwarded: ForwardedDocument) -> None:
+        """A document waits for a link."""
+        number = self._enqueue("waiting", name, position, forwarded.document)
+        self._connection.execute(
+            "INSERT INTO waiting (neighbour, position, document, mapping, annotations)"
+            " VALUES (?, ?, ?, ?, ?)",
+            (name, position, number, forwarded.mapping, _annotations(forwarded)),
+        )
+
+    def remove_waiting(self, name: str, position: int) -> None:
+        """A document waits no more."""
+        self._connection.execute(
+            "DELETE FROM waiting WHERE neighbour = ? AND position = ?", (name, position)
+        )
+        self._dequeue("waiting", name, position)
+
+    def add_delivery(self, delivery: StoredDelivery) -> None:
+        """A document is delivered."""
+        number = self._number(delivery.document)
+        self._documents.refer(number)
+        self._connection.execute(
+            "INSERT INTO deliveries"
+            " (subscriber, number, document, subscription, fragments, fragments_omitted)"
+            " VALUES (?, ?, ?, ?, ?, ?)",
+            (
+                delivery.subscriber,
+                delivery.number,
+                number,
+                delivery.subscription,
+                delivery.fragments,
+                delivery.fragments_omitted,
+            ),
+        )
+
+    def update_subscriber(self, name: str, numbers: SubscriberState) -> None:
+        """A subscriber's numbers; what is acknowledged is removed."""
+        self._connection.execute(
+            "INSERT OR REPLACE INTO subscribers (name, last, acknowledged) VALUES (?, ?, ?)",
+            (name, numbers.last, numbers.acknowledged),
+        )
+        rows = self._connection.execute(
+            "DELETE FROM deliveries WHERE subscriber = ? AND number <= ? RETURNING document",
+            (name, numbers.acknowledged),
+        ).fetchall()
+        for (number,) in rows:
+            if self._documents.release(number):
+                self._unreferenced.append(number)
+
+    def add_dead_letters(self, dead_letters: Iterable[DeadLetter]) -> None:
+        """Documents were refused; only the latest are kept."""
+        now = to_microseconds(utc_now())
+        for each in dead_letters:
+            number = self._number(each.document)
+            self._documents.refer(number)
+            self._connection.execute(
+                "INSERT INTO dead_letters (document, code, message, refused_at)"
+                " VALUES (?, ?, ?, ?)",
+                (number, each.code, each.message, now),
+            )
+        rows = self._connection.execute(
+            "DELETE FROM dead_letters WHERE number <="
+            " (SELECT max(number) FROM dead_letters) - ? RETURNING document",
+            (ROUTER_DEAD_LETTERS_MAX,),
+        ).fetchall()
+        for (number,) in rows:
+            if self._documents.release(number):
+                self._unreferenced.append(number)
+
+    def remove_documents(self) -> None:
+        """Removes the documents that nothing refers to."""
+        self._connection.executemany(
+            "DELETE FROM documents WHERE number = ?",
+            [(each,) for each in self._unreferenced if not self._documents.is_used(each)],
+        )
+
+
+def _prepare(connection: sqlite3.Connection, path: Path, name: str) -> None:
+    """Checks the format of a file; creates the tables in an empty one."""
+    (tables,) = connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()
+    (application,) = connection.execute("PRAGMA application_id").fetchone()
+    if tables or application:
+        _check_format(connection, path)
+        return
+    statement = ""
+    for line in TABLES.splitlines(keepends=True):
+        statement += line
+        if sqlite3.complete_statement(statement):
+            connection.execute(statement)
+            statement = ""
+    connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+    connection.execute(f"PRAGMA user_version = {FORMAT}")
+    counters = json.dumps(dataclasses.asdict(RouterCounters()))
+    connection.execute(
+        "INSERT INTO router (only, name, store_id, counters) VALUES (1, ?, ?, ?)",
+        (name, secrets.token_hex(16), counters),
+    )
+
+
+def _check_format(connection: sqlite3.Connection, path: Path) -> None:
+    (application,) = connection.execute("PRAGMA application_id").fetchone()
+    (version,) = connection.execute("PRAGMA user_version").fetchone()
+    if application != APPLICATION_ID:
+        raise error("workspace.damaged", f"{path} is not the state of a router")
+    if version > FORMAT:
+        raise error(
+            "workspace.too-new",
+            f"{path} has format {version}; this version of Penstock supports up to {FORMAT}",
+        )
+
+
+def _write_link(connection: sqlite3.Connection, name: str, link: LinkState) -> None:
+    connection.execute(
+        "UPDATE neighbours SET session_id = ?, base = ?, sent = ?, stored = ? WHERE name = ?",
+        (link.session_id, link.base, link.sent, link.stored, name),
+    )
+
+
+def _add_subscriptions(
+    connection: sqlite3.Connection, subscriptions: Iterable[LocalSubscription]
+) -> None:
+    connection.executemany(
+        "INSERT INTO subscriptions (id, definition) VALUES (?, ?)",
+        [(each.id, subscription_to_text(each)) for each in subscriptions],
+    )
+
+
+def _load_remembered(
+    connection: sqlite3.Connection,
+) -> tuple[tuple[str, tuple[bytes, ...]], ...]:
+    digests: dict[str, list[bytes]] = {
+        name: [] for (name,) in connection.execute("SELECT name FROM publishers ORDER BY used")
+    }
+    for publisher, digest in connection.execute(
+        "SELECT publisher, digest FROM remembered ORDER BY number"
+    ):
+        digests[publisher].append(digest)
+    return tuple((publisher, tuple(each)) for publisher, each in digests.items())
+
+
+def _read_document(connection: sqlite3.Connection, number: int) -> Document:
+    row: Any = connection.execute(
+        "SELECT publisher, schema, id, fields, content FROM documents WHERE number = ?", (number,)
+    ).fetchone()
+    if row is None:
+        raise error("workspace.damaged", f"document {number} of the router's state is missing")
+    publisher, schema, id_, fields, content = row
+    header = Header(publisher=publisher, schema=schema, id=id_, fields=json.loads(fields))
+    return Document(content, header)
+
+
+def _forwarded(document: Document, mapping: str, added: bytes) -> ForwardedDocument:
+    del added  # reserved: routers send none yet
+    return ForwardedDocument(document=document, mapping=mapping)
+
+
+def _annotations(forwarded: ForwardedDocument) -> bytes:
+    del forwarded
+    return b""
