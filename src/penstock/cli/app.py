@@ -34,6 +34,7 @@ from penstock.cli.commands.publish import publish
 from penstock.cli.commands.relate import relate
 from penstock.cli.commands.resume import resume
 from penstock.cli.commands.retention import retention_app
+from penstock.cli.commands.router import router_app
 from penstock.cli.commands.run import run
 from penstock.cli.commands.schema import schema_app
 from penstock.cli.commands.status import status
@@ -78,6 +79,9 @@ COMMANDS: Final[dict[str, dict[str, Callable[..., None] | typer.Typer]]] = {
         "tokenizer": tokenizer_app,
         "inbox": inbox_app,
         "clean": clean,
+    },
+    "Routers": {
+        "router": router_app,
     },
     "Queries and files": {
         "match": match,

@@ -66,6 +66,11 @@ class Database:
         with self._transaction("BEGIN IMMEDIATE") as connection:
             yield connection
 
+    def change_counter(self) -> int:
+        """A number that differs once another connection has committed a change."""
+        with self._translate_errors():
+            return _read_pragma(self._connection(), "data_version")
+
     def sync(self) -> None:
         """Flush committed transactions to disk."""
         log = self.path.with_name(f"{self.path.name}-wal")

@@ -20,7 +20,7 @@ from __future__ import annotations
 import contextlib
 import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -78,6 +78,18 @@ class Published:
     new: int
     known: int
     """Documents that were published before, and are therefore not published again."""
+
+
+@dataclass(frozen=True, slots=True)
+class PublishedDocuments:
+    """Documents of the inbox, and up to where they were read."""
+
+    documents: list[tuple[int, Document]]
+    """Sequence numbers and documents."""
+    last: int
+    """The sequence number up to which all were read."""
+    missing: int
+    """Documents that cannot be read: their file is damaged, or was removed by retention."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,6 +229,38 @@ class Inbox:
         with JournalFile(found.path) as file:
             row = sequence - found.entry.first
             return _document(file.rows(found.entry).slice(row, 1).to_pylist()[0])[1]
+
+    def documents_after(
+        self, sequence: int, *, documents_max: int, bytes_max: int
+    ) -> PublishedDocuments:
+        """The next documents in publishing order, those that are on disk.
+
+        Parameters
+        ----------
+        sequence
+            The last document that the caller has.
+        documents_max, bytes_max
+            Bounds; an entry of the journal is read as a whole, so they can be exceeded by one.
+        """
+        if self._position().next - 1 <= sequence:
+            return PublishedDocuments([], sequence, 0)
+        upto = min(self.last_sequence(), sequence + documents_max)
+        found: list[tuple[int, Document]] = []
+        missing = size = 0
+        reached = sequence
+        for each in JournalScanner(self.folder).scan(sequence, upto, verify=True):
+            reached = each.last
+            if isinstance(each, Missing):
+                missing += each.last - each.first + 1
+                continue
+            with JournalFile(each.path) as file:
+                rows = file.rows(each.entry).slice(each.first - each.entry.first, each.documents)
+                for row in rows.to_pylist():
+                    found.append((row["sequence"], _identified(*_document(row))))
+                    size += len(row["content"])
+            if size > bytes_max:
+                break
+        return PublishedDocuments(found, reached, missing)
 
     def last_sequence(self) -> int:
         """The sequence number of the last document that is published and on disk."""
@@ -435,6 +479,13 @@ def _restore(appender: JournalAppender, rows: pa.RecordBatch) -> int:
 def _document(row: Mapping[str, Any]) -> tuple[str, Document]:
     header = Header(publisher=row["publisher"], schema=row["schema"], fields=dict(row["fields"]))
     return row["document"], Document(row["content"], header)
+
+
+def _identified(identity: str, document: Document) -> Document:
+    """The document with its identity, which the journal has instead of the publisher's id."""
+    if document.identity == identity:
+        return document
+    return Document(document.content, replace(document.header, id=identity.partition("/")[2]))
 
 
 def _groups(documents: Iterable[Document]) -> Iterator[list[Document]]:

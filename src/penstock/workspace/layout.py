@@ -9,6 +9,9 @@ from penstock.workspace.pipeline_tables import Tables
 
 DATABASE: Final = "penstock.sqlite"
 
+ROUTER_STATE: Final = "router.sqlite"
+"""The state of the workspace's router."""
+
 FOLDERS: Final = (
     "inbox",
     "indexes",

@@ -30,12 +30,12 @@ from penstock.routing import (
 from penstock.routing.state_changes import ForgottenPublisher, RememberedIdentity, WindowChange
 from penstock.routing.subscription_text import subscription_from_text, subscription_to_text
 from penstock.workspace.database import Database
+from penstock.workspace.layout import ROUTER_STATE
 from penstock.workspace.limits import ROUTER_DEAD_LETTERS_MAX
 from penstock.workspace.private_files import create_private
 from penstock.workspace.router_tables import APPLICATION_ID, FORMAT, TABLES
 from penstock.workspace.timestamps import to_microseconds, utc_now
 
-FILE: Final = "router.sqlite"
 LOCK: Final = "router"
 """Name of the lock that a running router holds."""
 
@@ -210,7 +210,7 @@ class RouterStore:
         WorkspaceError
             ``workspace.damaged``, ``workspace.too-new`` or ``workspace.router-name``.
         """
-        path = folder / FILE
+        path = folder / ROUTER_STATE
         if not path.exists():
             create_private(path)
         database = Database(path)
@@ -498,7 +498,7 @@ def forget_neighbour(folder: Path, name: str) -> None:
     RoutingError
         ``routing.neighbour``: there is no such neighbour.
     """
-    path = folder / FILE
+    path = folder / ROUTER_STATE
     if not path.exists():
         raise error("workspace.no-router", f"{folder} has no state of a router")
     database = Database(path)

@@ -16,7 +16,7 @@ from penstock.workspace.database import Database
 from penstock.workspace.dead_letters import DeadLetters
 from penstock.workspace.file_locks import file_lock
 from penstock.workspace.inbox import LOCK, Inbox, Published
-from penstock.workspace.layout import DATABASE, FOLDERS, LOG, WorkspaceLayout
+from penstock.workspace.layout import DATABASE, FOLDERS, LOG, ROUTER_STATE, WorkspaceLayout
 from penstock.workspace.mailbox import Mailbox
 from penstock.workspace.mailbox_cursors import CursorStore
 from penstock.workspace.mediation_store import MediationStore
@@ -40,7 +40,11 @@ PRIVATE_SINCE: Final = 4
 _PRIVATE_NAMES: Final = frozenset(
     [
         *FOLDERS,
-        *(f"{name}{suffix}" for name in (DATABASE, FILE) for suffix in ("", "-wal", "-shm")),
+        *(
+            f"{name}{suffix}"
+            for name in (DATABASE, FILE, ROUTER_STATE)
+            for suffix in ("", "-wal", "-shm")
+        ),
         *(LOG, "run.lock", "backfill.lock", LOCK),
     ]
 )
@@ -175,6 +179,13 @@ class Workspace(WorkspaceLayout):
             ``workspace.running``: another process holds the lock, and ``wait`` is false.
         """
         return file_lock(self.path / f"{name}.lock", wait=wait)
+
+    def change_counter(self) -> int:
+        """A number that differs once another process has changed subscriptions or mappings.
+
+        Only the values that one thread gets can be compared.
+        """
+        return self._database.change_counter()
 
     def current_version(self) -> str:
         """The URI of the index version of the current subscriptions, without paused ones.

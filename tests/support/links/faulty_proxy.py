@@ -45,6 +45,11 @@ class FaultyProxy:
         await asyncio.gather(*self._tasks, return_exceptions=True)
         await self._server.wait_closed()
 
+    def cut_all(self) -> None:
+        """Ends all connections."""
+        for task in list(self._tasks):
+            task.cancel()
+
     async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         task = asyncio.current_task()
         assert task is not None

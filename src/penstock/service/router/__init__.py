@@ -1,4 +1,9 @@
-"""Routers as processes: the router core with its store, links, clients and a workspace."""
+"""Routers as processes, and their clients.
+
+This package itself needs no workspace, so that a client can do without the extra ``spark``: the
+router is in :mod:`~penstock.service.router.service`, and what runs it in
+:mod:`~penstock.service.router.process`.
+"""
 
 from penstock.extras import require_links_extra
 
@@ -6,9 +11,7 @@ require_links_extra("msgspec")
 
 from penstock.service.router.addresses import parse_address
 from penstock.service.router.clients import RouterClient
-from penstock.service.router.engine import RouterEngine
 from penstock.service.router.options import RouterOptions
-from penstock.service.router.service import RouterService
 from penstock.service.router.tokens import PeerToken, Role, read_tokens
 from penstock.service.router.wire_messages import DeliveredDocument, Receipt
 
@@ -18,9 +21,7 @@ __all__ = [
     "Receipt",
     "Role",
     "RouterClient",
-    "RouterEngine",
     "RouterOptions",
-    "RouterService",
     "parse_address",
     "read_tokens",
 ]

@@ -30,6 +30,7 @@ from penstock.service.router.wire_messages import (
     Receipt,
     Result,
     SubscribeRequest,
+    SynchroniseRequest,
     UnsubscribeRequest,
     decode,
     delivery_to_link,
@@ -127,6 +128,10 @@ class ClientLink:
                     await self._subscribe(decode(event.message.body, SubscribeRequest))
                 case Kind.UNSUBSCRIBE:
                     await self._unsubscribe(decode(event.message.body, UnsubscribeRequest))
+                case Kind.SYNCHRONISE:
+                    request = decode(event.message.body, SynchroniseRequest)
+                    await self._commits.submit(lambda _engine: None)
+                    await self._answer(Result(request.number))
                 case kind:
                     raise error(
                         "routing.message", f"a client does not send messages of kind {kind}"

@@ -7,7 +7,7 @@ import contextlib
 import os
 import random
 from collections import deque
-from collections.abc import AsyncIterator, Iterable, Sequence
+from collections.abc import AsyncGenerator, Iterable, Sequence
 from functools import partial
 from typing import Any, Self
 
@@ -37,6 +37,7 @@ from penstock.service.router.wire_messages import (
     Kind,
     Receipt,
     Result,
+    SynchroniseRequest,
     UnsubscribeRequest,
     decode,
     delivery_from_link,
@@ -190,6 +191,12 @@ class RouterClient:
             raise _SessionEndedError
         self._published[sequence] = self._outgoing.popleft()
 
+    async def synchronise(self) -> None:
+        """Waits until the router has committed all acknowledgements so far."""
+        number = self._next_request()
+        body = encode(SynchroniseRequest(number))
+        await self._request(number, Message(body=body, kind=Kind.SYNCHRONISE))
+
     # Subscribing
 
     async def subscribe(self, subscriptions: Iterable[LocalSubscription]) -> int:
@@ -241,7 +248,7 @@ class RouterClient:
 
     # Deliveries
 
-    async def deliveries(self) -> AsyncIterator[DeliveredDocument]:
+    async def deliveries(self) -> AsyncGenerator[DeliveredDocument, None]:
         """The deliveries to this client, endlessly and in order, each once.
 
         Raises

@@ -8,7 +8,7 @@ returns the results: whoever waits for a result can rely on it after ``kill -9``
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any, TypeAlias
@@ -45,6 +45,7 @@ from penstock.routing import (
 from penstock.routing.router import NO_MAPPINGS
 from penstock.service.router.limits import (
     DOCUMENT_HEADER_BYTES_MAX,
+    ROUTED_DOCUMENT_BYTES_MAX,
     ROUTER_LINK_LIMITS,
     SUBSCRIBER_DELIVERIES_MAX,
     SUBSCRIPTIONS_PER_SUBSCRIBER_MAX,
@@ -335,8 +336,16 @@ class RouterEngine:
 
     # Publishers
 
-    def publish(self, document: Document, sequence: int = 0) -> Receipt:
-        """A publisher's document; the receipt has the sequence number of its message."""
+    def publish(
+        self, document: Document, sequence: int = 0, *, is_in_inbox: bool = False
+    ) -> Receipt:
+        """A publisher's document; the receipt has the sequence number of its message.
+
+        A document that is in the inbox of the workspace is not put there again.
+        """
+        if len(document.content) > ROUTED_DOCUMENT_BYTES_MAX:
+            message = f"a document has {len(document.content):,} bytes"
+            return Receipt(sequence, "refused", "limit.document-bytes", message)
         encoded = sum(
             len(name.encode()) + len(value.encode())
             for name, value in document.header.fields.items()
@@ -346,7 +355,7 @@ class RouterEngine:
                 sequence, "refused", "routing.header-bytes", f"the header has {encoded:,} bytes"
             )
         duplicates = self.router.counters.duplicates
-        for output in self._handle(Publish(document=document)):
+        for output in self._handle(Publish(document=document), is_in_inbox=is_in_inbox):
             if isinstance(output, DocumentRefused):
                 letter = output.dead_letter
                 return Receipt(sequence, "refused", letter.code, letter.message)
@@ -425,9 +434,22 @@ class RouterEngine:
 
     # The workspace
 
+    def replace_workspace_subscriptions(self, wanted: Mapping[str, LocalSubscription]) -> None:
+        """Makes the subscriptions of the workspace these, by id."""
+        known = {each.id: each for each in self.subscriptions_of(WORKSPACE)}
+        self.unsubscribe([id_ for id_, each in known.items() if wanted.get(id_) != each])
+        self.subscribe([each for id_, each in wanted.items() if known.get(id_) != each])
+
     def change_mappings(self, table: MappingTable) -> None:
         """The mediator of the workspace has another mapping table."""
         self._handle(MappingsChanged(table=table))
+
+    def route_published(self, sequence: int, document: Document) -> None:
+        """A document that was published to the inbox."""
+        receipt = self.publish(document, sequence, is_in_inbox=True)
+        if receipt.outcome == "refused":
+            self._report("", receipt.code, f"{document.identity} is not routed: {receipt.message}")
+        self.journal_reached(sequence)
 
     def journal_reached(self, position: int) -> None:
         """The documents of the inbox up to a sequence number are routed."""
@@ -440,9 +462,10 @@ class RouterEngine:
 
     # The core
 
-    def _handle(self, input_: RouterInput) -> tuple[RouterOutput, ...]:
+    def _handle(
+        self, input_: RouterInput, *, is_in_inbox: bool = False
+    ) -> tuple[RouterOutput, ...]:
         outputs = self.router.receive(input_, self._clock())
-        is_in_inbox = False
         for output in outputs:
             match output:
                 case SendMessage(neighbour=name, message=message):

@@ -12,9 +12,12 @@ DOCUMENT_HEADER_BYTES_MAX: Final[int] = 512 << 10
 """Bytes of a document's header, encoded, a mapping that it carries included. A longer one is
 refused by the first router. The header of a message has room for what routers add."""
 
+ROUTED_DOCUMENT_BYTES_MAX: Final[int] = 100 * MIB
+"""Bytes of a document; a longer one is refused by the first router."""
+
 ROUTER_LINK_LIMITS: Final = LinkLimits(header_bytes=1 * MIB, message_bytes=128 * MIB)
 """Limits of the links of routers and their clients. A message is a document or a statement of an
-interest; 100,000 patterns of 1,000 bytes fit. A document that is longer cannot be published."""
+interest; 100,000 patterns of 1,000 bytes fit."""
 
 INPUTS_AT_ONCE_MAX: Final[int] = 500
 """Inputs whose effects are committed in one transaction."""

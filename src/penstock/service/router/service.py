@@ -183,10 +183,10 @@ class RouterService:
 
     async def _accept(self, link: Link) -> None:
         """Serves a peer that has connected."""
-        first = await self._first_event(link)
+        first = await _first_connection(link)
         role = self.options.role_of(link.peer, first.capabilities)
         if role is Role.CLIENT:
-            await self._serve_client(link, first)
+            await self._serve_client(link)
             return
         if link.peer in self.options.connect:
             logger.error(
@@ -198,25 +198,13 @@ class RouterService:
         await self.commits.submit(partial(RouterEngine.add_neighbour, name=link.peer))
         await self._neighbour(link.peer).serve(link)
 
-    async def _first_event(self, link: Link) -> Established:
-        """The first connection of a link, whose event is left for whoever serves it."""
-        passed: list[LinkEvent] = []
-        while True:
-            event = await link.receive()
-            passed.append(event)
-            if isinstance(event, Established):
-                link.unreceive(passed)
-                return event
-
-    async def _serve_client(self, link: Link, first: Established) -> None:
-        del first
-        store_id = self._engine.store_id
+    async def _serve_client(self, link: Link) -> None:
         client = ClientLink(
             link,
-            store_id=store_id,
+            store_id=self._engine.store_id,
             commits=self.commits,
             read_deliveries=self.read_deliveries,
-            room=self._room,
+            room=self.room,
         )
         self.clients[link.peer] = client
         try:
@@ -233,7 +221,8 @@ class RouterService:
             self._room_changed.clear()
             await self._room_changed.wait()
 
-    async def _room(self) -> None:
+    async def room(self) -> None:
+        """Waits while too much waits for any neighbour."""
         await self._room_for("")
 
     # Effects of transactions
@@ -255,6 +244,17 @@ class RouterService:
                 logger.warning(
                     "neighbour %s: [%s] %s", effect.neighbour, effect.code, effect.message
                 )
+
+
+async def _first_connection(link: Link) -> Established:
+    """The first connection of a link; its events are left for whoever serves the link."""
+    passed: list[LinkEvent] = []
+    while True:
+        event = await link.receive()
+        passed.append(event)
+        if isinstance(event, Established):
+            link.unreceive(passed)
+            return event
 
 
 async def _served(serving: Coroutine[Any, Any, None]) -> None:

@@ -44,6 +44,7 @@ class Kind(IntEnum):
     ATTACH = 17
     SUBSCRIBE = 18
     UNSUBSCRIBE = 19
+    SYNCHRONISE = 20
 
     # From a router to its client
     RECEIPTS = 32
@@ -107,6 +108,12 @@ class UnsubscribeRequest(msgspec.Struct, frozen=True, array_like=True, forbid_un
     number: int
     ids: tuple[str, ...]
     """Without any, all of the subscriber's are removed."""
+
+
+class SynchroniseRequest(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
+    """A client asks for an answer once everything before is committed."""
+
+    number: int
 
 
 class Result(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
