@@ -312,7 +312,7 @@ class RouterEngine:
         """A neighbour has stored our messages up to one."""
         state = self._outboxes[name].state
         if session_id == state.session_id:
-            self._remove_messages(name, state.base + sequence)
+            self._remove_messages(name, min(state.base + sequence, state.sent))
 
     def _is_up(self, name: str) -> bool:
         return self.router.status(name) not in (NeighbourStatus.UNKNOWN, NeighbourStatus.DOWN)

@@ -1,0 +1,425 @@
+"""The router with its store: after any history, the store has the state of the router."""
+
+from __future__ import annotations
+
+import contextlib
+import random
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from penstock.documents import Document, Header
+from penstock.errors import LinkError, PenstockError, RoutingError, WorkspaceError
+from penstock.links import Message
+from penstock.routing import (
+    DigestConfirmation,
+    DigestRequest,
+    ForwardedDocument,
+    LocalSubscription,
+    Pattern,
+    RouterLimits,
+    RouterMessage,
+    SubscriptionDelta,
+    SubscriptionSnapshot,
+    digest_of,
+)
+from penstock.service.router.engine import (
+    DeliveriesAdded,
+    Job,
+    MessageQueued,
+    RouterEngine,
+    SessionStarted,
+)
+from penstock.service.router.wire_messages import (
+    NO_DIGEST,
+    Kind,
+    router_message_from_link,
+    router_message_to_link,
+)
+from penstock.workspace.router_store import RouterStore
+from support.routing.one_router import document, paths, snapshot
+from support.routing.random_traffic import (
+    PATHS,
+    document_of,
+    random_content,
+    random_subscription,
+)
+
+SMALL = RouterLimits(remembered_documents=3, remembered_publishers=2, waiting_documents=3)
+NEIGHBOURS = ("r1", "r2")
+
+
+@contextmanager
+def opened(folder: Path, limits: RouterLimits | None = None) -> Iterator[RouterEngine]:
+    store = RouterStore.open(folder, "r0")
+    try:
+        yield RouterEngine(store, limits=limits)
+    finally:
+        store.close()
+
+
+def one(engine: RouterEngine, job: Job) -> object:
+    [result], _ = engine.run([job])
+    if result.failure is not None:
+        raise result.failure
+    return result.value
+
+
+def wire(message: RouterMessage) -> Message:
+    return router_message_to_link(message, message_bytes=1 << 20)
+
+
+class History:
+    """A random history of one router, which is committed in random groups."""
+
+    def __init__(self, chance: random.Random) -> None:
+        self.chance = chance
+        self.sessions = dict.fromkeys(NEIGHBOURS, bytes(16))
+        self.received = dict.fromkeys(NEIGHBOURS, 0)
+        self.number = 0
+
+    def jobs(self) -> list[Job]:
+        return [self._job() for _ in range(self.chance.randint(1, 4))]
+
+    def _job(self) -> Job:
+        steps: list[Callable[[], Job]] = [
+            self._publish,
+            self._publish,
+            self._message,
+            self._message,
+            self._message,
+            self._link,
+            self._acknowledge,
+            self._subscribe,
+            self._unsubscribe,
+            self._deliveries,
+            self._journal,
+        ]
+        return self.chance.choice(steps)()
+
+    def _document(self) -> Document:
+        self.number += 1
+        publisher = self.chance.choice(("p1", "p2", "p3"))
+        number = self.chance.randint(max(1, self.number - 3), self.number)
+        return document_of(
+            self.chance, publisher, number, random_content(self.chance, malformed=0.1)
+        )
+
+    def _publish(self) -> Job:
+        return partial(RouterEngine.publish, document=self._document())
+
+    def _neighbour(self) -> str:
+        return self.chance.choice(NEIGHBOURS)
+
+    def _link(self) -> Job:
+        name = self._neighbour()
+        if self.chance.random() < 0.4:
+            return lambda engine: engine.link_closed(name)
+        if self.chance.random() < 0.5:
+            self.sessions[name] = self.chance.randbytes(16)
+            self.received[name] = 0
+        session = self.sessions[name]
+        return lambda engine: engine.link_established(name, session)
+
+    def resume(self, name: str) -> Job:
+        """The link is established in the same session."""
+        session = self.sessions[name]
+        return lambda engine: engine.link_established(name, session)
+
+    def _message(self) -> Job:
+        name = self._neighbour()
+        self.received[name] += 1
+        session, sequence = self.sessions[name], self.received[name]
+        kind = self.chance.randrange(6)
+        content = self._document()
+        patterns = paths(*set(self.chance.choices(PATHS, k=3)))
+
+        def receive(engine: RouterEngine) -> None:
+            message = _message_of(engine, name, kind, content, patterns)
+            engine.message_received(name, session, sequence, message)
+
+        return receive
+
+    def _acknowledge(self) -> Job:
+        name, upto = self._neighbour(), self.chance.randint(1, 4)
+        session = self.sessions[name]
+        return lambda engine: engine.acknowledged(name, session, upto)
+
+    def _subscribe(self) -> Job:
+        self.number += 1
+        added = random_subscription(self.chance, self.number, datetime.now(UTC))
+        return partial(RouterEngine.subscribe, subscriptions=[added])
+
+    def _unsubscribe(self) -> Job:
+        share = self.chance.random()
+
+        def remove(engine: RouterEngine) -> None:
+            known = sorted(engine.router.subscriptions)
+            engine.unsubscribe(known[: int(len(known) * share)])
+
+        return remove
+
+    def _deliveries(self) -> Job:
+        subscriber, upto = f"subscriber {self.chance.randrange(3)}", self.chance.randint(0, 5)
+
+        def attach(engine: RouterEngine) -> int:
+            return engine.attach(subscriber, engine.store_id, upto)
+
+        return attach
+
+    def _journal(self) -> Job:
+        sequence = self.number = self.number + 1
+
+        def reached(engine: RouterEngine) -> None:
+            engine.journal_reached(sequence)
+            engine.own_document(sequence + 2)
+
+        return reached
+
+
+def _message_of(
+    engine: RouterEngine, name: str, kind: int, content: Document, patterns: list[Pattern]
+) -> Message:
+    """A message of a neighbour that fits what the router has asked for, or does not."""
+    requests = max(1, _requests(engine, name))
+    known = engine.router.interest_of(name)
+    match kind:
+        case 0 | 1:
+            return wire(ForwardedDocument(document=content))
+        case 2:
+            return wire(snapshot(requests, patterns))
+        case 3:
+            after = [*{each.digest: each for each in (*known, *patterns)}.values()]
+            return wire(
+                SubscriptionDelta(
+                    before=digest_of(known),
+                    after=digest_of(after),
+                    added=tuple(each.key for each in patterns if each not in known),
+                )
+            )
+        case 4:
+            return wire(DigestRequest(number=1, digest=""))
+        case _:
+            return Message(body=b"no message", kind=Kind.SNAPSHOT)
+
+
+def _requests(engine: RouterEngine, name: str) -> int:
+    [requests] = [each.requests for each in engine.router.state().neighbours if each.name == name]
+    return requests
+
+
+def check_stored(engine: RouterEngine, folder: Path) -> None:
+    """What is on disk is what the engine has."""
+    store = RouterStore.open(folder, "r0")
+    try:
+        stored = store.load()
+        assert stored.state == engine.router.state()
+        assert stored.journal_position == engine.journal_position
+        for name, link in stored.links.items():
+            state, session_id, base = engine.session_of(name)
+            assert (link.session_id, link.base) == (session_id, base)
+            if state is not None:
+                assert len(link.outbox) == len(state.unacknowledged)
+                assert link.stored == state.stored
+    finally:
+        store.close()
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.randoms(use_true_random=False), st.integers(3, 25))
+def test_a_restored_router_equals_the_one_that_went_on(chance: random.Random, groups: int) -> None:
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        history = History(chance)
+        with opened(folder, SMALL) as engine:
+            for neighbour in NEIGHBOURS:
+                one(engine, partial(RouterEngine.add_neighbour, name=neighbour))
+        while groups > 0:
+            # Each time as after a kill: from the store, with all links down.
+            with opened(folder, SMALL) as engine:
+                for neighbour in NEIGHBOURS:
+                    session = history.sessions[neighbour]
+                    one(
+                        engine,
+                        partial(RouterEngine.link_established, name=neighbour, session_id=session),
+                    )
+                for _ in range(chance.randint(1, 6)):
+                    groups -= 1
+                    results, _ = engine.run(history.jobs())
+                    failures = [each.failure for each in results if each.failure]
+                    assert all(isinstance(each, PenstockError) for each in failures)
+                    check_stored(engine, folder)
+
+
+def flash(id_: str = "s1", subscriber: str = "ada") -> LocalSubscription:
+    return LocalSubscription(id=id_, subscriber=subscriber, query="//flash")
+
+
+def test_a_delivery_waits_until_it_is_acknowledged(tmp_path: Path) -> None:
+    content = Document(b"<a><flash/></a>", Header(publisher="wire", id="1", fields={"k": "v"}))
+    with opened(tmp_path) as engine:
+        one(engine, partial(RouterEngine.subscribe, subscriptions=[flash()]))
+        [result], effects = engine.run([partial(RouterEngine.publish, document=content)])
+        assert result.value.outcome == "accepted"
+        assert effects == [DeliveriesAdded("ada")]
+    with opened(tmp_path) as engine:
+        [stored] = engine.deliveries_after("ada", 0, 10)
+        assert (stored.number, stored.subscription, stored.document) == (1, "s1", content)
+        assert one(engine, partial(RouterEngine.publish, document=content)).outcome == "duplicate"  # type: ignore[attr-defined]
+        one(engine, partial(RouterEngine.acknowledge_deliveries, subscriber="ada", upto=1))
+        assert engine.deliveries_after("ada", 0, 10) == []
+    with opened(tmp_path) as engine:
+        # Numbers are never given twice.
+        one(engine, partial(RouterEngine.publish, document=document(b"<flash/>", 2)))
+        assert [each.number for each in engine.deliveries_after("ada", 0, 10)] == [2]
+
+
+def test_numbers_of_another_store_are_ignored(tmp_path: Path) -> None:
+    with opened(tmp_path) as engine:
+        one(engine, partial(RouterEngine.subscribe, subscriptions=[flash()]))
+        one(engine, partial(RouterEngine.publish, document=document(b"<flash/>")))
+        assert one(engine, lambda each: each.attach("ada", "another", 7)) == 0
+        assert one(engine, lambda each: each.attach("ada", each.store_id, 7)) == 1
+
+
+def test_a_new_session_sends_again_what_was_not_acknowledged(tmp_path: Path) -> None:
+    first, second = bytes(16), b"1" * 16
+    with opened(tmp_path) as engine:
+        one(engine, partial(RouterEngine.add_neighbour, name="r1"))
+        one(engine, lambda each: each.link_established("r1", first))
+        for number in (1, 2):
+            one(engine, partial(RouterEngine.publish, document=document(number=number)))
+        # The digest request and the first document have arrived.
+        one(engine, lambda each: each.acknowledged("r1", first, 2))
+    with opened(tmp_path) as engine:
+        state, session_id, base = engine.session_of("r1")
+        assert state is not None
+        assert (session_id, base, state.acknowledged) == (first, 0, 2)
+        assert [each.body for each in state.unacknowledged] == [b"<a/>"]
+        _, effects = engine.run([lambda each: each.link_established("r1", second)])
+        assert effects[0] == SessionStarted("r1", second, 3)
+        queued = [each for each in effects if isinstance(each, MessageQueued)]
+        assert [each.position for each in queued] == [4, 5]
+        again = router_message_from_link(queued[1].message)
+        assert again == ForwardedDocument(document=document(number=2))
+        check_stored(engine, tmp_path)
+
+
+def test_acknowledgements_and_messages_of_an_ended_session_change_nothing(tmp_path: Path) -> None:
+    with opened(tmp_path) as engine:
+        one(engine, partial(RouterEngine.add_neighbour, name="r1"))
+        one(engine, lambda each: each.link_established("r1", bytes(16)))
+        before = engine.session_of("r1")
+        one(engine, lambda each: each.acknowledged("r1", b"1" * 16, 1))
+        received = wire(ForwardedDocument(document=document()))
+        one(engine, lambda each: each.message_received("r1", b"1" * 16, 1, received))
+        assert engine.session_of("r1") == before
+        assert engine.router.counters.received == 0
+
+
+def test_the_oldest_deliveries_of_a_silent_subscriber_are_discarded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("penstock.service.router.engine.SUBSCRIBER_DELIVERIES_MAX", 2)
+    with opened(tmp_path) as engine:
+        one(engine, partial(RouterEngine.subscribe, subscriptions=[flash()]))
+        for number in range(1, 5):
+            one(engine, partial(RouterEngine.publish, document=document(b"<flash/>", number)))
+        assert [each.number for each in engine.deliveries_after("ada", 0, 10)] == [3, 4]
+        assert engine.report().deliveries_discarded == 2
+
+
+def test_subscriptions_of_a_subscriber_are_bounded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("penstock.service.router.engine.SUBSCRIPTIONS_PER_SUBSCRIBER_MAX", 2)
+    with opened(tmp_path) as engine:
+        one(engine, partial(RouterEngine.subscribe, subscriptions=[flash("1"), flash("2")]))
+        assert one(engine, partial(RouterEngine.subscribe, subscriptions=[flash("1")])) == 0
+        with pytest.raises(PenstockError, match="more than 2"):
+            one(engine, partial(RouterEngine.subscribe, subscriptions=[flash("3")]))
+        one(engine, partial(RouterEngine.subscribe, subscriptions=[flash("3", "bob")]))
+
+
+@pytest.mark.parametrize(
+    ("limit", "content", "code"),
+    [
+        ("ROUTED_DOCUMENT_BYTES_MAX", document(b"<a>123</a>"), "limit.document-bytes"),
+        (
+            "DOCUMENT_HEADER_BYTES_MAX",
+            Document(b"<a/>", Header(publisher="p", fields={"key": "a value"})),
+            "routing.header-bytes",
+        ),
+    ],
+)
+def test_a_document_that_no_link_could_carry_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, limit: str, content: Document, code: str
+) -> None:
+    monkeypatch.setattr(f"penstock.service.router.engine.{limit}", 8)
+    with opened(tmp_path) as engine:
+        receipt = one(engine, partial(RouterEngine.publish, document=content))
+        assert (receipt.outcome, receipt.code) == ("refused", code)  # type: ignore[attr-defined]
+        assert engine.router.counters.received == 0
+
+
+def test_an_interest_that_is_too_long_for_a_message_counts_as_everything() -> None:
+    long = SubscriptionSnapshot(number=3, digest="1" * 32, patterns=("x" * 100,))
+    replaced = router_message_from_link(router_message_to_link(long, message_bytes=64))
+    # Its digest is that of no set, so the neighbour refuses it.
+    assert replaced == SubscriptionSnapshot(number=3, digest=NO_DIGEST, patterns=())
+    delta = SubscriptionDelta(before="1" * 32, after="2" * 32, added=("x" * 100,))
+    replaced = router_message_from_link(router_message_to_link(delta, message_bytes=64))
+    assert replaced == SubscriptionDelta(before=NO_DIGEST, after=NO_DIGEST)
+
+
+def test_a_snapshot_of_a_hundred_thousand_patterns_is_one_message() -> None:
+    keys = tuple(f"/news/item[@n = {number}]/title" for number in range(100_000))
+    long = SubscriptionSnapshot(number=1, digest="1" * 32, patterns=keys)
+    message = router_message_to_link(long, message_bytes=16 << 20)
+    assert router_message_from_link(message) == long
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        ForwardedDocument(document=document(), mapping="sha256:1"),
+        SubscriptionDelta(before="1" * 32, after="2" * 32, added=("k",), removed=(bytes(16),)),
+        DigestRequest(number=1, digest=""),
+        DigestConfirmation(number=1, digest="1" * 32),
+        SubscriptionSnapshot(number=1, digest="1" * 32, patterns=("k",)),
+    ],
+)
+def test_messages_of_routers_survive_a_link(message: RouterMessage) -> None:
+    assert router_message_from_link(wire(message)) == message
+
+
+@given(st.integers(0, 255), st.binary(max_size=50), st.binary(max_size=50))
+def test_a_malformed_message_is_an_error_of_penstock(kind: int, header: bytes, body: bytes) -> None:
+    with contextlib.suppress(RoutingError, LinkError):
+        router_message_from_link(Message(header=header, body=body, kind=kind))
+
+
+def test_a_full_disk_ends_the_engine_and_the_store_has_the_state_before(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with opened(tmp_path) as engine:
+        one(engine, partial(RouterEngine.subscribe, subscriptions=[flash()]))
+
+        def fail(*_: object) -> None:
+            raise WorkspaceError("workspace.full", "no room")
+
+        with monkeypatch.context() as patched:
+            patched.setattr("penstock.workspace.router_store._Writer.add_delivery", fail)
+            with pytest.raises(WorkspaceError, match="no room"):
+                engine.run([partial(RouterEngine.publish, document=document(b"<flash/>"))])
+    with opened(tmp_path) as engine:
+        assert engine.router.counters.received == 0
+        receipt = one(engine, partial(RouterEngine.publish, document=document(b"<flash/>")))
+        assert receipt.outcome == "accepted"  # type: ignore[attr-defined]
