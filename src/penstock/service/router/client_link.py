@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import logging
 from collections import deque
 from collections.abc import Awaitable, Callable
@@ -68,6 +67,9 @@ class ClientLink:
         self._commits = commits
         self._read_deliveries = read_deliveries
         self._room = room
+        self._events = LinkEvents(
+            link, on_acknowledged=self._acknowledged, on_status=self._status_changed
+        )
         self._receipts: list[Receipt] = []
         self._receipts_added = asyncio.Event()
         self._deliveries_added = asyncio.Event()
@@ -90,11 +92,9 @@ class ClientLink:
     async def serve(self) -> None:
         """Serves the link until it is closed."""
         receipts = asyncio.create_task(self._send_receipts())
+        self._events.watch(receipts)
         try:
-            events = LinkEvents(
-                self._link, on_acknowledged=self._acknowledged, on_status=self._status_changed
-            )
-            async for event in events:
+            async for event in self._events:
                 if isinstance(event, Established) and event.session_id != self._session_id:
                     await self._start_session(event.session_id)
                 elif isinstance(event, MessageReceived):
@@ -217,9 +217,10 @@ class ClientLink:
                 after=request.after,
             )
         )
-        answer = Attached(self._store_id, after)
+        answer = Attached(request.number, self._store_id, after)
         await self._link.send(Message(body=encode(answer), kind=Kind.ATTACHED))
         self._delivering = asyncio.create_task(self._deliver(after))
+        self._events.watch(self._delivering)
 
     async def _deliver(self, after: int) -> None:
         prefix = subscription_prefix(self.name)
@@ -258,5 +259,4 @@ def _unsubscribe(engine: RouterEngine, *, subscriber: str, ids: tuple[str, ...])
 async def _cancel(task: asyncio.Task[None] | None) -> None:
     if task is not None:
         task.cancel()
-        with contextlib.suppress(asyncio.CancelledError, LinkError):
-            await task
+        await asyncio.gather(task, return_exceptions=True)

@@ -7,7 +7,7 @@ import contextlib
 import os
 import random
 from collections import deque
-from collections.abc import AsyncGenerator, Iterable, Sequence
+from collections.abc import AsyncGenerator, Coroutine, Iterable, Sequence
 from functools import partial
 from typing import Any, Self
 
@@ -112,6 +112,10 @@ class RouterClient:
         self._tasks: list[asyncio.Task[None]] = []
         self._yielded = after
         """Number of the last delivery that the caller has got."""
+        self._attach_number = 0
+        self._is_delivering = False
+        """Whether the router has answered the last request for deliveries. What comes before is
+        sent again."""
         self._deliveries: deque[tuple[MessageReceived, DeliveredDocument]] = deque()
         self._unacknowledged: deque[tuple[MessageReceived, int]] = deque()
         self._changed = asyncio.Event()
@@ -136,9 +140,10 @@ class RouterClient:
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        for task in self._tasks:
+        tasks = list(self._tasks)
+        for task in tasks:
             task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await asyncio.gather(*tasks, return_exceptions=True)
         assert self._link is not None
         await self._link.close()
 
@@ -258,7 +263,7 @@ class RouterClient:
         """
         if not self._is_attached:
             self._is_attached = True
-            await self._attach()
+            self._attach()
         while True:
             while not self._deliveries:
                 await self._wait()
@@ -279,10 +284,15 @@ class RouterClient:
         if last is not None and self._link is not None:
             self._link.acknowledge(last)
 
-    async def _attach(self) -> None:
+    def _attach(self) -> None:
+        """Asks for the deliveries behind those that the caller has acknowledged."""
         assert self._link is not None
-        body = encode(Attach(self.store_id, self._after))
-        await self._link.send(Message(body=body, kind=Kind.ATTACH))
+        self._attach_number += 1
+        self._is_delivering = False
+        self._deliveries.clear()
+        self._unacknowledged.clear()
+        body = encode(Attach(self._attach_number, self.store_id, self._after))
+        self._start(_send(self._link, Message(body=body, kind=Kind.ATTACH)))
 
     # The link
 
@@ -293,6 +303,9 @@ class RouterClient:
                 match event:
                     case Established():
                         self.is_connected = True
+                        if self._is_attached:
+                            # Whoever served the link before the connection broke may have failed.
+                            self._attach()
                     case Closed(error=problem):
                         self.is_connected = False
                         self.last_error = "" if problem is None else str(problem)
@@ -311,23 +324,24 @@ class RouterClient:
     def _reset(self, link: Link) -> None:
         """The router lost the session: sends again what it may not have."""
         self._session_number += 1
+        self._is_delivering = False
         self._deliveries.clear()
         self._unacknowledged.clear()
         self._outgoing.extendleft(reversed(self._published.values()))
         self._published.clear()
-        requests = [message for message, _ in self._requests.values()]
-        attaches = self._is_attached
+        for message, _ in self._requests.values():
+            self._start(_send(link, message))
 
-        async def send_again() -> None:
-            for message in requests:
-                await link.send(message)
-            if attaches:
-                await self._attach()
-
-        # The reader must go on: sending may wait for it.
-        task = asyncio.create_task(send_again())
-        task.add_done_callback(lambda done: done.cancelled() or done.exception())
+    def _start(self, sending: Coroutine[Any, Any, None]) -> None:
+        """Sends in the background: sending may wait for the reader."""
+        task = asyncio.create_task(sending)
+        task.add_done_callback(self._finished)
         self._tasks.append(task)
+
+    def _finished(self, task: asyncio.Task[None]) -> None:
+        self._tasks.remove(task)
+        if not task.cancelled() and isinstance(failure := task.exception(), Exception):
+            self._fail(failure)
 
     def _message(self, link: Link, event: MessageReceived) -> None:
         message = event.message
@@ -350,21 +364,26 @@ class RouterClient:
                 if attached.store_id != self.store_id:
                     self._after = self._yielded = attached.after
                 self.store_id = attached.store_id
+                self._is_delivering = attached.number == self._attach_number
                 self._acknowledge_unless_delivering(link, event)
             case Kind.DELIVERY:
                 self._delivered(event, delivery_from_link(message))
 
     def _delivered(self, event: MessageReceived, delivery: DeliveredDocument) -> None:
+        if not self._is_delivering:
+            return
         if delivery.number > self._yielded:
             self._deliveries.append((event, delivery))
         else:
-            # It came in a session that has ended; the caller has it, or has acknowledged it.
+            # The router sends it again; the caller has it, or has acknowledged it.
             self._unacknowledged.append((event, delivery.number))
             self._acknowledge_upto(self._after)
 
     def _acknowledge_unless_delivering(self, link: Link, event: MessageReceived) -> None:
-        """Acknowledgements are cumulative, so a message behind deliveries waits for them."""
-        if not self._deliveries and not self._unacknowledged:
+        """Acknowledgements are cumulative, so a message behind deliveries waits for them: those
+        that the caller has not acknowledged, and those that the router will send again."""
+        is_behind = self._is_attached and not self._is_delivering
+        if not is_behind and not self._deliveries and not self._unacknowledged:
             link.acknowledge(event)
 
     def _notify(self) -> None:
@@ -391,6 +410,10 @@ class RouterClient:
     def _check(self) -> None:
         if self._failure is not None:
             raise self._failure
+
+
+async def _send(link: Link, message: Message) -> None:
+    await link.send(message)
 
 
 class _SessionEndedError(Exception):

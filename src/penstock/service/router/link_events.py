@@ -60,6 +60,15 @@ class LinkEvents:
             with contextlib.suppress(asyncio.CancelledError):
                 await reader
 
+    def watch(self, task: asyncio.Task[None]) -> None:
+        """If a task fails, so does whoever reads these events."""
+        task.add_done_callback(self._watched)
+
+    def _watched(self, task: asyncio.Task[None]) -> None:
+        if not task.cancelled() and (failure := task.exception()) is not None:
+            self._failure = failure
+            self._wake.set()
+
     async def _read(self) -> None:
         try:
             while True:

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import logging
 from collections import deque
 from collections.abc import Awaitable, Callable
 from functools import partial
 
-from penstock.errors import LinkError
 from penstock.links import (
     Acknowledged,
     Closed,
@@ -101,22 +99,22 @@ class NeighbourLink:
         """Serves a link until it is closed."""
         async with self._turn:
             self.link = link
+            events = LinkEvents(
+                link, on_acknowledged=self._acknowledged, on_status=self._status_changed
+            )
             sender = asyncio.create_task(self._send(link))
+            events.watch(sender)
             try:
-                await self._receive(link)
+                await self._receive(link, events)
             finally:
                 sender.cancel()
-                with contextlib.suppress(asyncio.CancelledError, LinkError):
-                    await sender
+                await asyncio.gather(sender, return_exceptions=True)
                 self.link = None
                 self.is_connected = False
                 self._commits.submit(partial(_closed, name=self.name))
                 self._on_change()
 
-    async def _receive(self, link: Link) -> None:
-        events = LinkEvents(
-            link, on_acknowledged=self._acknowledged, on_status=self._status_changed
-        )
+    async def _receive(self, link: Link, events: LinkEvents) -> None:
         async for event in events:
             match event:
                 case Established():

@@ -81,6 +81,8 @@ class _Travelling(msgspec.Struct, frozen=True, array_like=True):
 class Attach(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
     """A subscriber asks for its deliveries."""
 
+    number: int
+    """Number of the request, which its answer repeats."""
     store_id: str = ""
     """The store that numbered the deliveries that it has; empty if it has none."""
     after: int = 0
@@ -90,6 +92,7 @@ class Attach(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields
 class Attached(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
     """Answers :class:`Attach`: deliveries follow."""
 
+    number: int
     store_id: str
     after: int
 
