@@ -22,7 +22,7 @@ FUZZ_SECONDS ?= 600
 # One more than there are processors: the longest tests mostly wait for child processes.
 TEST_PROCESSES ?= $(shell echo $$((1 + $$(getconf _NPROCESSORS_ONLN))))
 
-# How often `make soak` kills the pipeline.
+# How often `make soak` kills the pipeline, and routers.
 SOAK_KILLS ?= 100
 
 # Keeps the output of parallel jobs apart, except that of the installer, whose progress must show at
@@ -104,8 +104,9 @@ fuzz: setup ## Search for counterexamples at length: generated tests, then every
 		--numprocesses auto --dist worksteal
 	$(BIN)/python fuzz/campaign.py --seconds $(FUZZ_SECONDS) --write
 
-soak: setup ## Kill the running pipeline a hundred times, and write benchmarks/results/soak.txt
+soak: setup ## Kill the pipeline and routers a hundred times each, and write benchmarks/results/soak*.txt
 	$(BIN)/python benchmarks/soak.py --kills $(SOAK_KILLS)
+	$(BIN)/python benchmarks/soak_routers.py --kills $(SOAK_KILLS)
 
 clean: ## Remove everything that was made
 	rm -rf $(VENV) build dist results site native/target native/fuzz/target

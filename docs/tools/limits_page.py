@@ -23,6 +23,7 @@ SOURCES = {
     "Routing": "routing/limits.py",
     "Workspaces": "workspace/limits.py",
     "Pipeline": "pipeline/limits.py",
+    "Router processes": "service/router/limits.py",
 }
 """Maps each heading to the module whose limits it lists."""
 

@@ -76,22 +76,24 @@ def commands_page() -> str:
     return "\n".join(lines).rstrip() + "\n"
 
 
-def every_command() -> Iterator[tuple[tuple[str, ...], TyperCommand]]:
+def every_command() -> Iterator[tuple[tuple[str, ...], TyperCommand | TyperGroup]]:
     """Yields every command with the words that invoke it, starting with ``penstock``."""
     return _commands(typer.main.get_command(app), ("penstock",))
 
 
 def _commands(
     command: object, path: tuple[str, ...]
-) -> Iterator[tuple[tuple[str, ...], TyperCommand]]:
+) -> Iterator[tuple[tuple[str, ...], TyperCommand | TyperGroup]]:
     if isinstance(command, TyperCommand):
         yield path, command
     elif isinstance(command, TyperGroup):
+        if command.invoke_without_command and len(path) > 1:
+            yield path, command
         for name in command.list_commands(typer.Context(command)):
             yield from _commands(command.commands[name], (*path, name))
 
 
-def _command(path: tuple[str, ...], command: TyperCommand) -> Iterator[str]:
+def _command(path: tuple[str, ...], command: TyperCommand | TyperGroup) -> Iterator[str]:
     yield f"## `{' '.join(path)}`\n"
     context = typer.Context(command, info_name=" ".join(path))
     yield "```text"

@@ -125,7 +125,7 @@ def test_commands_without_output_exist_with_their_options() -> None:
     commands = {path[1:]: command for path, command in every_command()}
     unknown = []
     for place, words in commands_shown():
-        command = commands.get(tuple(words[:1])) or commands.get(tuple(words[:2]))
+        command = commands.get(tuple(words[:2])) or commands.get(tuple(words[:1]))
         options = {name for each in command.params for name in each.opts} if command else set()
         if not command or not {word for word in words if word.startswith("-")} <= options:
             unknown.append(f"{place}: penstock {' '.join(words)}")
