@@ -14,7 +14,7 @@ from penstock.service.router.metrics import MetricsServer
 from penstock.service.router.options import RouterOptions
 from penstock.service.router.service import RouterService
 from penstock.service.router.status import write_status
-from penstock.service.router.workspace_feed import WorkspaceFeed
+from penstock.service.router.workspace_feed import WorkspaceFeed, load_workspace
 from penstock.workspace import Workspace
 from penstock.workspace.router_store import LOCK, RouterStore
 
@@ -49,6 +49,8 @@ async def run_router(
             engine = await loop.run_in_executor(
                 None, lambda: RouterEngine(store, limits=options.limits, mappings=table)
             )
+            if options.follow_workspace:
+                await loop.run_in_executor(None, load_workspace, engine, workspace)
             await _run(workspace, engine, options, on_listening, stop)
 
 

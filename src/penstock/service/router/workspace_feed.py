@@ -14,7 +14,7 @@ from typing import TypeVar
 from penstock.language.keywords.tokenizer_options import DEFAULT_TOKENIZER
 from penstock.mediation.mapping_table import MappingTable
 from penstock.routing import LocalSubscription
-from penstock.service.router.engine import WORKSPACE, RouterEngine
+from penstock.service.router.engine import WORKSPACE, Job, RouterEngine
 from penstock.service.router.limits import (
     DELIVERIES_AT_ONCE,
     INPUT_BYTES_AT_ONCE_MAX,
@@ -33,6 +33,22 @@ _T = TypeVar("_T")
 
 REFRESH_SECONDS = 60.0
 """Time after which subscriptions are read again although nothing changed: some may have expired."""
+
+
+def load_workspace(engine: RouterEngine, workspace: Workspace) -> None:
+    """Gives a router the subscriptions of its workspace, before it serves anybody.
+
+    At its first start, the documents that are in the inbox already are not routed.
+    """
+    wanted = workspace_subscriptions(workspace)
+    jobs: list[Job] = [partial(RouterEngine.replace_workspace_subscriptions, wanted=wanted)]
+    if engine.journal_position is None:
+        last = workspace.inbox.last_sequence()
+        jobs.append(partial(RouterEngine.journal_reached, position=last))
+    results, _ = engine.run(jobs)
+    for each in results:
+        if each.failure is not None:
+            raise each.failure
 
 
 class WorkspaceFeed:
@@ -54,13 +70,8 @@ class WorkspaceFeed:
         """Documents of the inbox that could not be read."""
 
     async def run(self) -> None:
-        """Follows the workspace for ever."""
+        """Follows the workspace for ever, from where :func:`load_workspace` has brought it."""
         try:
-            if self._engine.journal_position is None:
-                last = await self._call(self._workspace.inbox.last_sequence)
-                await self._service.commits.submit(
-                    partial(RouterEngine.journal_reached, position=last)
-                )
             while True:
                 await self._refresh()
                 self._service.inbox_changed.clear()

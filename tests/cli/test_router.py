@@ -1,0 +1,134 @@
+"""``penstock router``: the command line, and what it refuses."""
+
+from __future__ import annotations
+
+import json
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from penstock.service.router.engine import RouterEngine
+from penstock.service.router.status import FILE
+from penstock.workspace.router_store import RouterStore
+from support.fixtures.commands import penstock
+
+INSECURE = ("router", "--insecure", "--listen", "127.0.0.1:0")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("router", "--insecure"), "give the address"),
+        ((*INSECURE, "--connect", "127.0.0.1:1"), "is not NAME=ADDRESS"),
+        ((*INSECURE, "--metrics", "unix:here"), "over TCP"),
+        (("router", "subscribe", "--connect", "a:1", "--name", "ada"), "give a query"),
+        (("router", "unsubscribe", "--connect", "a:1", "--name", "ada"), "or --all"),
+    ],
+)
+def test_wrong_command_lines(
+    workspace_folder: Path, arguments: tuple[str, ...], words: str
+) -> None:
+    done = penstock(*arguments)
+    assert done.code == 2
+    assert words in " ".join(done.err.split())
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        (("router", "--listen", "127.0.0.1:0"), "routing.insecure"),
+        (("router", "--listen", "0.0.0.0:0", "--insecure"), "routing.insecure"),
+        ((*INSECURE, "--connect", "b=example.org:1"), "routing.insecure"),
+        (("router", "--listen", "nowhere", "--insecure"), "routing.address"),
+        (("router", "--listen", "::1:80", "--insecure"), "routing.address"),
+        ((*INSECURE, "--name", "a b"), "link.option"),
+        (("router", "status"), "workspace.no-router"),
+        (("router", "forget", "b"), "workspace.no-router"),
+    ],
+)
+def test_refusals_have_a_code(
+    workspace_folder: Path, arguments: tuple[str, ...], code: str
+) -> None:
+    done = penstock(*arguments)
+    assert done.code == 3
+    assert f"[{code}]" in done.err
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        "ada client\n",
+        "ada friend " + "00" * 16,
+        "ada client " + "00" * 15,
+        "ada client xyz",
+        ("ada client " + "00" * 16 + "\n") * 2,
+    ],
+)
+def test_a_malformed_token_file_is_refused_without_quoting_it(
+    workspace_folder: Path, lines: str
+) -> None:
+    Path("tokens").write_text(lines)
+    done = penstock("router", "--listen", "127.0.0.1:0", "--token-file", "tokens")
+    assert done.code == 3
+    assert "[routing.token-file]" in done.err
+    assert "0000" not in done.err
+
+
+def test_a_client_needs_the_token_of_one_router(workspace_folder: Path) -> None:
+    Path("tokens").write_text("# nobody\n\nada client " + "00" * 16)
+    Path("a.xml").write_text("<a/>")
+    done = penstock("router", "publish", "--connect", "a:1", "--token-file", "tokens", "a.xml")
+    assert done.code == 3
+    assert "0 routers instead of one" in done.err
+
+
+def test_a_second_router_of_a_workspace_is_refused(workspace_folder: Path) -> None:
+    from penstock.workspace import Workspace
+
+    with Workspace.open(workspace_folder) as opened, opened.lock("router"):
+        done = penstock(*INSECURE, "--name", "a")
+    assert done.code == 3
+    assert "[workspace.running]" in done.err
+
+
+def test_a_neighbour_is_forgotten(workspace_folder: Path) -> None:
+    store = RouterStore.open(workspace_folder, "a")
+    RouterEngine(store).run([partial(RouterEngine.add_neighbour, name="b")])
+    store.close()
+    assert penstock("router", "forget", "b", "--json").rows == [
+        {"type": "summary", "forgotten": "b"}
+    ]
+    done = penstock("router", "forget", "b")
+    assert "[routing.neighbour]" in done.err
+
+
+def test_the_status_of_a_router_that_is_not_running(workspace_folder: Path) -> None:
+    neighbour = {
+        "status": "in step",
+        "patterns": 1_000,
+        "waiting": 2,
+        "unacknowledged": 3,
+        "connected": True,
+    }
+    status = {
+        "name": "a",
+        "address": "127.0.0.1:1",
+        "at": "now",
+        "neighbours": {"b": neighbour},
+        "subscriptions": 4,
+        "subscribers": {"ada": 5},
+        "counters": {"false_forwards": 6},
+    }
+    (workspace_folder / FILE).write_text(json.dumps(status))
+    done = penstock("router", "status")
+    assert done.out.splitlines() == [
+        "router a: not running, 127.0.0.1:1, as of now",
+        "neighbour  link  interest  patterns  waiting  unacknowledged",
+        "b          down   in step     1,000        2               3",
+        "subscriptions: 4",
+        "deliveries that wait for ada: 5",
+        "false forwards: 6",
+    ]
+    [row] = penstock("router", "status", "--json").rows
+    assert row["running"] is False
