@@ -34,6 +34,7 @@ from penstock.service.router.engine import (
     DeliveriesAdded,
     Job,
     MessageQueued,
+    Reported,
     RouterEngine,
     SessionStarted,
 )
@@ -330,8 +331,12 @@ def test_the_oldest_deliveries_of_a_silent_subscriber_are_discarded(
     monkeypatch.setattr("penstock.service.router.engine.SUBSCRIBER_DELIVERIES_MAX", 2)
     with opened(tmp_path) as engine:
         one(engine, partial(RouterEngine.subscribe, subscriptions=[flash()]))
+        codes = set()
         for number in range(1, 5):
-            one(engine, partial(RouterEngine.publish, document=document(b"<flash/>", number)))
+            published = partial(RouterEngine.publish, document=document(b"<flash/>", number))
+            _, effects = engine.run([published])
+            codes |= {each.code for each in effects if isinstance(each, Reported)}
+        assert codes == {"routing.deliveries-full"}
         assert [each.number for each in engine.deliveries_after("ada", 0, 10)] == [3, 4]
         assert engine.report().deliveries_discarded == 2
 
@@ -343,8 +348,9 @@ def test_subscriptions_of_a_subscriber_are_bounded(
     with opened(tmp_path) as engine:
         one(engine, partial(RouterEngine.subscribe, subscriptions=[flash("1"), flash("2")]))
         assert one(engine, partial(RouterEngine.subscribe, subscriptions=[flash("1")])) == 0
-        with pytest.raises(PenstockError, match="more than 2"):
+        with pytest.raises(PenstockError, match="more than 2") as refused:
             one(engine, partial(RouterEngine.subscribe, subscriptions=[flash("3")]))
+        assert refused.value.code == "routing.too-many-subscriptions"
         one(engine, partial(RouterEngine.subscribe, subscriptions=[flash("3", "bob")]))
 
 
