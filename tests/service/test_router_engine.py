@@ -19,6 +19,7 @@ from penstock.documents import Document, Header
 from penstock.errors import LinkError, PenstockError, RoutingError, WorkspaceError
 from penstock.links import Message
 from penstock.routing import (
+    AnnotationReport,
     DigestConfirmation,
     DigestRequest,
     ForwardedDocument,
@@ -395,7 +396,8 @@ def test_a_snapshot_of_a_hundred_thousand_patterns_is_one_message() -> None:
 @pytest.mark.parametrize(
     "message",
     [
-        ForwardedDocument(document=document(), mapping="sha256:1"),
+        ForwardedDocument(document=document(), mapping="sha256:1", annotations=b"\x00 any"),
+        AnnotationReport(documents=3, bytes_not_read={"match list": 7}),
         SubscriptionDelta(before="1" * 32, after="2" * 32, added=("k",), removed=(bytes(16),)),
         DigestRequest(number=1, digest=""),
         DigestConfirmation(number=1, digest="1" * 32),

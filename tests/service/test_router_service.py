@@ -26,7 +26,7 @@ from penstock.links import (
     run,
 )
 from penstock.service.router import PeerToken, Role, RouterClient
-from penstock.service.router.engine import RouterEngine
+from penstock.service.router.engine import Distrusted, RouterEngine
 from penstock.service.router.limits import ROUTER_LINK_LIMITS
 from support.links.certificates import Authority
 from support.links.faulty_proxy import FaultyProxy
@@ -332,6 +332,26 @@ def test_two_routers_that_connect_to_each_other_are_reported(
             running(tmp_path / "a", router_options("a", listen=address, connect={"b": b.address})),
         ):
             await until(lambda: "only one of two" in caplog.text)
+
+    with caplog.at_level(logging.ERROR):
+        run_test(main)
+
+
+def test_a_neighbour_that_stated_something_wrong_is_cut_off_until_a_restart(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def main() -> None:
+        async with (
+            running(tmp_path / "a", router_options("a")) as a,
+            running(tmp_path / "b", router_options("b", connect={"a": a.address})) as b,
+        ):
+            await until(lambda: "b" in a.neighbours and a.neighbours["b"].is_connected)
+            a._on_effect(Distrusted("b"))
+            await until(lambda: "refused until a restart" in caplog.text)
+            assert not a.neighbours["b"].is_connected
+            # The side that connects stops connecting.
+            b._on_effect(Distrusted("a"))
+            await until(lambda: b.neighbours["a"].link is None)
 
     with caplog.at_level(logging.ERROR):
         run_test(main)

@@ -86,6 +86,11 @@ class InterestIndex:
         self.version = 0
         """Changes with the targets and the announced sets."""
 
+    def add_neighbour(self, name: str) -> None:
+        """Add a neighbour, which has no patterns yet."""
+        self._groups[name] = len(self._names)
+        self._names = (*self._names, name)
+
     def add(self, queries: Mapping[Target, TargetQuery]) -> None:
         """Add queries, all or none.
 

@@ -381,6 +381,7 @@ class Router:
         if name in self._neighbours or name in ("", self.name):
             raise error("routing.option", f"`{self.name}` cannot have a neighbour `{name}`")
         unknown = AggregateReplica(UNKNOWN_INTEREST)
+        self._index.add_neighbour(name)
         self._index.add(_targets(name, unknown.patterns))
         yield from self._announce(_members(name, unknown.patterns), ())
         interests = {each.name: each.interest for each in self._neighbours.values()}

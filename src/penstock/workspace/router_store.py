@@ -315,7 +315,9 @@ class RouterStore:
             ):
                 forwarded = None
                 if number is not None:
-                    forwarded = _forwarded(document(number), mapping, added)
+                    forwarded = ForwardedDocument(
+                        document=document(number), mapping=mapping, annotations=added
+                    )
                     self._hold("outbox", name, position, forwarded.document, number)
                 link.outbox.append(OutboxMessage(position, forwarded, kind, payload))
             waiting = []
@@ -325,7 +327,9 @@ class RouterStore:
                 (name,),
             ):
                 self._shifts.setdefault(name, position)
-                waiting.append(_forwarded(document(number), mapping, added))
+                waiting.append(
+                    ForwardedDocument(document=document(number), mapping=mapping, annotations=added)
+                )
                 self._hold("waiting", name, position, document(number), number)
             patterns = connection.execute(
                 "SELECT key FROM patterns WHERE neighbour = ? ORDER BY digest", (name,)
@@ -576,7 +580,7 @@ class _Writer:
             number, mapping, added = None, "", b""
             if each.document is not None:
                 number = self._enqueue("outbox", name, each.position, each.document.document)
-                mapping, added = each.document.mapping, _annotations(each.document)
+                mapping, added = each.document.mapping, each.document.annotations
             self._connection.execute(
                 "INSERT INTO outbox"
                 " (neighbour, position, document, mapping, annotations, kind, payload)"
@@ -599,7 +603,7 @@ class _Writer:
         self._connection.execute(
             "INSERT INTO waiting (neighbour, position, document, mapping, annotations)"
             " VALUES (?, ?, ?, ?, ?)",
-            (name, position, number, forwarded.mapping, _annotations(forwarded)),
+            (name, position, number, forwarded.mapping, forwarded.annotations),
         )
 
     def remove_waiting(self, name: str, position: int) -> None:
@@ -741,13 +745,3 @@ def _read_document(connection: sqlite3.Connection, number: int) -> Document:
     publisher, schema, id_, fields, content = row
     header = Header(publisher=publisher, schema=schema, id=id_, fields=json.loads(fields))
     return Document(content, header)
-
-
-def _forwarded(document: Document, mapping: str, added: bytes) -> ForwardedDocument:
-    del added  # reserved: routers send none yet
-    return ForwardedDocument(document=document, mapping=mapping)
-
-
-def _annotations(forwarded: ForwardedDocument) -> bytes:
-    del forwarded
-    return b""

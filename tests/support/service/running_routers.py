@@ -10,7 +10,7 @@ from typing import Any
 
 from penstock.documents import Document, Header
 from penstock.links import TcpAddress
-from penstock.routing import LocalSubscription, NeighbourStatus
+from penstock.routing import UNIVERSAL, LocalSubscription, NeighbourStatus
 from penstock.service.router import DeliveredDocument, RouterClient, RouterOptions
 from penstock.service.router.engine import RouterEngine
 from penstock.service.router.service import RouterService
@@ -47,17 +47,19 @@ async def until(condition: Callable[[], object]) -> None:
 
 
 async def until_in_step(service: RouterService, neighbour: str, patterns: int) -> None:
-    """Waits until a router knows the interest of a neighbour, which has so many patterns."""
+    """Waits until a router knows the interest of a neighbour, which has so many patterns. The
+    interest of a neighbour that does not know its own neighbours' yet is everything."""
+
+    def is_in_step(engine: RouterEngine) -> bool:
+        router = engine.router
+        if neighbour not in router.neighbours:
+            return False
+        known = router.interest_of(neighbour)
+        is_up_to_date = router.status(neighbour) is NeighbourStatus.IN_STEP
+        return is_up_to_date and len(known) == patterns and UNIVERSAL not in known
+
     async with asyncio.timeout(WAIT_SECONDS_MAX):
-        while True:
-            report = await service.commits.read(RouterEngine.report)
-            known = report.neighbours.get(neighbour)
-            if (
-                known is not None
-                and known.status == NeighbourStatus.IN_STEP.value
-                and known.patterns == patterns
-            ):
-                return
+        while not await service.commits.read(is_in_step):
             await asyncio.sleep(0.01)
 
 

@@ -30,6 +30,7 @@ from penstock.routing import (
     MappingsChanged,
     MessageReceived,
     MessageRefused,
+    NeighbourDistrusted,
     NeighbourStatus,
     Publish,
     Router,
@@ -104,7 +105,14 @@ class Reported:
     message: str
 
 
-Effect: TypeAlias = MessageQueued | SessionStarted | DeliveriesAdded | Reported
+@dataclass(frozen=True, slots=True)
+class Distrusted:
+    """A neighbour's annotations were wrong: its link is closed until a restart."""
+
+    neighbour: str
+
+
+Effect: TypeAlias = MessageQueued | SessionStarted | DeliveriesAdded | Reported | Distrusted
 """What the driver has to do after a commit, in order."""
 
 Job: TypeAlias = Callable[["RouterEngine"], Any]
@@ -186,6 +194,7 @@ class RouterEngine:
             for name, state in stored.links.items()
         }
         self._subscribers = stored.subscribers
+        self._authenticated: dict[str, bool] = {}
         self.journal_position = stored.journal_position
         self._transaction = RouterTransaction()
         self._effects: list[Effect] = []
@@ -271,7 +280,9 @@ class RouterEngine:
         )
         return state, link.session_id, link.base
 
-    def link_established(self, name: str, session_id: bytes) -> None:
+    def link_established(
+        self, name: str, session_id: bytes, *, is_authenticated: bool = False
+    ) -> None:
         """A link is established, in the same session as before or in another."""
         box = self._outboxes[name]
         if session_id != box.state.session_id:
@@ -283,7 +294,8 @@ class RouterEngine:
             box.state = LinkState(session_id=session_id, base=box.state.sent, sent=box.state.sent)
             self._link_changes(name).state = box.state
             self._effects.append(SessionStarted(name, session_id, box.state.base))
-        self._handle(LinkUp(neighbour=name))
+        self._authenticated[name] = is_authenticated
+        self._handle(LinkUp(neighbour=name, is_authenticated=is_authenticated))
 
     def link_closed(self, name: str) -> None:
         """A link is broken; its session stays."""
@@ -303,7 +315,8 @@ class RouterEngine:
             self._report(name, problem.code, problem.message)
         else:
             if not self._is_up(name):
-                self._handle(LinkUp(neighbour=name))
+                is_authenticated = self._authenticated.get(name, False)
+                self._handle(LinkUp(neighbour=name, is_authenticated=is_authenticated))
             self._handle(MessageReceived(neighbour=name, message=received))
         state.stored = sequence
         self._link_changes(name)
@@ -485,6 +498,9 @@ class RouterEngine:
                     self._report(name, code, f"{document.identity} is discarded: {output.message}")
                 case SubscriptionsSetAside(code=code, document=document):
                     self._report("", code, f"{document.identity}: {output.message}")
+                case NeighbourDistrusted(neighbour=name, code=code, message=text):
+                    self._report(name, code, text)
+                    self._effects.append(Distrusted(name))
                 case MessageRefused(neighbour=name, code=code, message=text):
                     self._report(name, code, text)
         return outputs

@@ -28,6 +28,11 @@ _COUNTERS: Final = {
     "deliveries": "Deliveries to subscribers.",
     "forwards": "Documents sent or queued for a neighbour.",
     "discarded": "Forwards that were discarded because too many waited.",
+    "not_read": "Documents that annotations decided without reading them.",
+    "read_in_part": "Documents of which annotations decided the rest.",
+    "annotation_bytes": "Bytes of annotations in forwards.",
+    "ignored_annotations": "Annotations of neighbours that were not used.",
+    "verified_annotations": "Documents that were read to verify annotations.",
     "refused_messages": "Messages of neighbours that were refused.",
     "forgotten_publishers": "Publishers whose duplicates are not recognised any more.",
 }

@@ -49,6 +49,8 @@ class NeighbourLink:
         self.link: Link | None = None
         self.is_connected = False
         self.is_authenticated = False
+        self.is_distrusted = False
+        """Whether the neighbour stated something wrong; its link stays closed until a restart."""
         self.last_error = ""
         self._commits = commits
         self._room_for = room_for
@@ -60,6 +62,7 @@ class NeighbourLink:
         self._unacknowledged: deque[tuple[int, int]] = deque()
         """Positions and sizes of committed messages that the neighbour has not acknowledged."""
         self._unacknowledged_bytes = 0
+        self._closing: asyncio.Task[None] | None = None
         self._wake = asyncio.Event()
         self._turn = asyncio.Lock()
 
@@ -93,11 +96,20 @@ class NeighbourLink:
         self._unacknowledged_bytes += message.size
         self._wake.set()
 
+    def distrust(self) -> None:
+        """Closes the link; it is not served again."""
+        self.is_distrusted = True
+        if self.link is not None:
+            self._closing = asyncio.create_task(self.link.close())
+
     # The link
 
     async def serve(self, link: Link) -> None:
         """Serves a link until it is closed."""
         async with self._turn:
+            if self.is_distrusted:
+                logger.error("neighbour %s: refused until a restart", self.name)
+                return
             self.link = link
             events = LinkEvents(
                 link, on_acknowledged=self._acknowledged, on_status=self._status_changed
@@ -118,9 +130,7 @@ class NeighbourLink:
         async for event in events:
             match event:
                 case Established():
-                    self._commits.submit(
-                        partial(_established, name=self.name, session_id=event.session_id)
-                    )
+                    self._commits.submit(partial(_established, name=self.name, event=event))
                 case Closed():
                     self._commits.submit(partial(_closed, name=self.name))
                 case MessageReceived():
@@ -185,8 +195,8 @@ class NeighbourLink:
             raise _OtherSessionError
 
 
-def _established(engine: RouterEngine, *, name: str, session_id: bytes) -> None:
-    engine.link_established(name, session_id)
+def _established(engine: RouterEngine, *, name: str, event: Established) -> None:
+    engine.link_established(name, event.session_id, is_authenticated=event.authenticated)
 
 
 def _closed(engine: RouterEngine, *, name: str) -> None:

@@ -27,6 +27,7 @@ from penstock.links import (
 from penstock.service.router.client_link import ClientLink
 from penstock.service.router.engine import (
     DeliveriesAdded,
+    Distrusted,
     Effect,
     MessageQueued,
     Reported,
@@ -238,6 +239,8 @@ class RouterService:
                     self.clients[subscriber].deliveries_added()
                 else:
                     self.inbox_changed.set()
+            case Distrusted(neighbour=name):
+                self._neighbour(name).distrust()
             case Reported(neighbour="", code=code, message=message):
                 logger.warning("[%s] %s", code, message)
             case Reported():

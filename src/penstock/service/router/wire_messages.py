@@ -13,6 +13,7 @@ from penstock.documents import Document, Header
 from penstock.errors import PenstockError, error
 from penstock.links import Message, document_from_message, document_to_message
 from penstock.routing import (
+    AnnotationReport,
     DigestConfirmation,
     DigestRequest,
     ForwardedDocument,
@@ -38,6 +39,7 @@ class Kind(IntEnum):
     DIGEST_REQUEST = 2
     DIGEST_CONFIRMATION = 3
     SNAPSHOT = 4
+    ANNOTATION_REPORT = 5
 
     # From a client to its router
     PUBLISH = 16
@@ -69,6 +71,11 @@ class _Snapshot(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fie
     number: int
     digest: str
     patterns: tuple[str, ...]
+
+
+class _AnnotationReport(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
+    documents: int
+    bytes_not_read: dict[str, int]
 
 
 class _Travelling(msgspec.Struct, frozen=True, array_like=True):
@@ -196,7 +203,7 @@ def router_message_to_link(message: RouterMessage, *, message_bytes: int) -> Mes
     instead that it has to refuse, and its replica then counts as everything: nothing is lost.
     """
     if isinstance(message, ForwardedDocument):
-        added = encode(_Travelling(message.mapping))
+        added = encode(_Travelling(message.mapping, message.annotations))
         return document_to_message(message.document, annotations=added, kind=Kind.DOCUMENT)
     encoded = _encode_interest(message)
     if encoded.size <= message_bytes:
@@ -224,6 +231,9 @@ def _encode_interest(message: RouterMessage) -> Message:
         case SubscriptionSnapshot():
             snapshot = _Snapshot(message.number, message.digest, message.patterns)
             return Message(body=encode(snapshot), kind=Kind.SNAPSHOT)
+        case AnnotationReport():
+            report = _AnnotationReport(message.documents, dict(message.bytes_not_read))
+            return Message(body=encode(report), kind=Kind.ANNOTATION_REPORT)
         case _:
             raise TypeError(f"{type(message).__name__} is not an interest")
 
@@ -242,7 +252,11 @@ def router_message_from_link(message: Message) -> RouterMessage:
         case Kind.DOCUMENT:
             document, added = document_from_message(message)
             travelling = decode(added, _Travelling) if added else _Travelling()
-            return ForwardedDocument(document=document, mapping=travelling.mapping)
+            return ForwardedDocument(
+                document=document,
+                mapping=travelling.mapping,
+                annotations=travelling.annotations,
+            )
         case Kind.DELTA:
             delta = decode(message.body, _Delta)
             return SubscriptionDelta(
@@ -258,6 +272,11 @@ def router_message_from_link(message: Message) -> RouterMessage:
             snapshot = decode(message.body, _Snapshot)
             return SubscriptionSnapshot(
                 number=snapshot.number, digest=snapshot.digest, patterns=snapshot.patterns
+            )
+        case Kind.ANNOTATION_REPORT:
+            report = decode(message.body, _AnnotationReport)
+            return AnnotationReport(
+                documents=report.documents, bytes_not_read=report.bytes_not_read
             )
         case _:
             raise error("routing.message", f"a router sends no messages of kind {message.kind}")
