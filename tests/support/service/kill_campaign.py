@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import itertools
+import json
 import random
 import time
 from collections import Counter, defaultdict
@@ -18,6 +19,7 @@ from pathlib import Path
 from penstock.documents import Document, Header
 from penstock.routing import LocalSubscription
 from penstock.service.router import Receipt, RouterClient
+from penstock.service.router.status import FILE as STATUS_FILE
 from support.links.faulty_proxy import FaultyProxy
 from support.service.router_processes import RouterProcess, SubscriberProcess, Tokens
 
@@ -79,6 +81,7 @@ class KillCampaign:
             stack.push_async_callback(self._end)
             await self._start(stack)
             await self._subscribe()
+            await self._until_interests_are_known()
             publishing = [
                 asyncio.create_task(self._publish(router)) for router in self._options.publishers
             ]
@@ -134,6 +137,24 @@ class KillCampaign:
             )
             await subscriber.start()
             self._subscribers.append(subscriber)
+
+    async def _until_interests_are_known(self) -> None:
+        """What is published before may be lost: it is unknown that somebody wants it."""
+        async with asyncio.timeout(SILENT_SECONDS_MAX):
+            for router in self._routers.values():
+                while not self._knows_its_neighbours(router):
+                    await asyncio.sleep(0.2)
+
+    def _knows_its_neighbours(self, router: RouterProcess) -> bool:
+        path = router.folder / STATUS_FILE
+        if not path.exists():
+            return False
+        neighbours = json.loads(path.read_text())["neighbours"]
+        count = sum(router.name in edge for edge in self._options.edges)
+        # One pattern may be `/*`, the interest of a router that does not know its neighbours'.
+        return len(neighbours) == count and all(
+            each["status"] == "in step" and each["patterns"] > 1 for each in neighbours.values()
+        )
 
     def _client_token(self, router: str, name: str) -> bytes | None:
         if not self._options.secured:
