@@ -11,8 +11,8 @@ from penstock import Limits
 from penstock.documents.reference import reader
 from penstock.language import to_text
 from penstock.language.xpath.ast import Query
+from penstock.language.xpath.reference.lxml_xpath import compile_query, lxml_name
 from penstock.matching.reference.document_tree import Tree, tree_of
-from penstock.matching.reference.lxml_xpath import compile_query, lxml_name
 from support.fixtures.xpath2_functions import EXTENSIONS, NAMESPACES
 from support.strategies.documents import (
     ATTRIBUTE_NAMES,

@@ -22,7 +22,7 @@ from penstock.documents import (
     Text,
     TextBreak,
 )
-from penstock.matching.reference.lxml_xpath import lxml_name
+from penstock.language.xpath.reference.lxml_xpath import lxml_name
 
 NO_SPAN = Span(0, 0)
 """The span of a missing text."""

@@ -12,12 +12,12 @@ from dataclasses import dataclass, replace
 
 from penstock.documents.reference.reader import Reading
 from penstock.language.xpath.ast import Axis, Path, Query, Step
+from penstock.language.xpath.reference.lxml_xpath import compile_query
 from penstock.matching.explanation_text import ExplanationText
 from penstock.matching.limits import OTHER_NAMESPACES_BYTES_MAX, WITNESSES_MAX
 from penstock.matching.line_numbers import Lines
 from penstock.matching.other_namespaces import OtherNamespaces
 from penstock.matching.reference.document_tree import Tree, ancestors, identity, path_to, tree_of
-from penstock.matching.reference.lxml_xpath import compile_query
 from penstock.matching.results import Explanation, Failure, Witness
 
 

@@ -19,6 +19,7 @@ from penstock.documents.reference.reader import Reading
 from penstock.errors import DocumentError, QueryError
 from penstock.language import Subscription, contains, normalise
 from penstock.language.xpath.ast import Query
+from penstock.language.xpath.reference.lxml_xpath import compile_query
 from penstock.matching.engine import Buffer, Outcome
 from penstock.matching.header_tests import NO_FIELDS, HeaderFields, failed_tests
 from penstock.matching.reference.document_tree import tree_of
@@ -30,7 +31,6 @@ from penstock.matching.reference.index_file import (
     read_index,
     write_index,
 )
-from penstock.matching.reference.lxml_xpath import compile_query
 from penstock.matching.reference.reference_base import ReferenceIndexBase, ReferenceMatcherBase
 from penstock.matching.results import Explanation, IndexStats, ResolvedIds, Work
 

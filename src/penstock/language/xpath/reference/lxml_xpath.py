@@ -78,6 +78,7 @@ def lxml_name(uri: str, local: str) -> str:
 class _Printer:
     """Prints one query, collecting prefixes and variables."""
 
+    namespace: Callable[[str], str]
     prefixes: dict[str, str] = field(default_factory=dict)
     variables: dict[str, Value] = field(default_factory=dict)
 
@@ -109,13 +110,13 @@ class _Printer:
             local = f"[local-name() = {self.variable(test.local)}]"
             if test.uri is None:
                 return f"*{local}"
-            namespace = self.variable(lxml_namespace(test.uri))
+            namespace = self.variable(self.namespace(test.uri))
             return f"*{local}[namespace-uri() = {namespace}]"
         if test.uri is None:
             return "*"
         if test.uri == "":
             return test.local if test.local is not None else "*[namespace-uri() = '']"
-        prefix = self.prefixes.setdefault(lxml_namespace(test.uri), f"n{len(self.prefixes)}")
+        prefix = self.prefixes.setdefault(self.namespace(test.uri), f"n{len(self.prefixes)}")
         return f"{prefix}:{test.local if test.local is not None else '*'}"
 
     def expression(self, expression: Expr) -> str:
@@ -249,9 +250,14 @@ _EXTENSIONS: Final = {
 }
 
 
-def compile_query(query: Query) -> Callable[[etree._ElementTree], list[object]]:
-    """Compiles to a function from a tree to the selected nodes, in document order."""
-    printer = _Printer()
+def compile_query(
+    query: Query, namespace: Callable[[str], str] = lxml_namespace
+) -> Callable[[etree._ElementTree], list[object]]:
+    """Compiles to a function from a tree to the selected nodes, in document order.
+
+    ``namespace`` gives the form that namespaces have in the tree: escaped, unless lxml parsed it.
+    """
+    printer = _Printer(namespace)
     text = printer.query(query)
     namespaces = {prefix: uri for uri, prefix in printer.prefixes.items()}
     namespaces[_EXTENSION_PREFIX] = _EXTENSION_URI

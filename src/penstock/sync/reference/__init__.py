@@ -1,0 +1,1 @@
+"""The reference of synchronisation: definitions on lxml trees."""
