@@ -1,7 +1,8 @@
 """Runs the fuzz targets one after the other, each for a given time: ``make fuzz``.
 
 Inputs that found something new stay in ``build/fuzz/corpus`` and start the next run; inputs that
-failed are in ``build/fuzz/artifacts``. The report is made from the logs in ``build/fuzz/logs``.
+failed are in ``build/fuzz/artifacts``. The report is made from the logs in ``build/fuzz/logs``; the
+written one keeps the last result of the targets that have no log.
 """
 
 from __future__ import annotations
@@ -138,12 +139,21 @@ def main() -> None:
         for target, log in logs.items()
         if log.exists()
     ]
-    text = "\n".join(["make fuzz", str(this_machine()), "", HEADING, *map(str, reports)]) + "\n"
-    say(text)
+    lines = {report.target: str(report) for report in reports}
+    heading = ["make fuzz", str(this_machine()), "", HEADING]
+    say("\n".join([*heading, *lines.values()]))
     if given.write:
-        RESULT.write_text(text, encoding="utf-8")
+        lines = earlier_lines(RESULT.read_text(encoding="utf-8")) | lines
+        written = [lines[target] for target in everything if target in lines]
+        RESULT.write_text("\n".join([*heading, *written]) + "\n", encoding="utf-8")
     if any(report.findings for report in reports):
         raise SystemExit(f"the inputs of the findings are in {(WORK / 'artifacts')}")
+
+
+def earlier_lines(report: str) -> dict[str, str]:
+    """The lines of an earlier report, by target."""
+    _, _, rest = report.partition(f"{HEADING}\n")
+    return {line.split()[0]: line for line in rest.splitlines()}
 
 
 def run(target: str, seconds: int) -> None:

@@ -23,7 +23,8 @@ PARSERS = {
     "archives": ["archives"],
     "files of the inbox's journal": ["journal_files"],
     "frames and handshakes of links": ["link_frames"],
-    "sections of annotations": ["document_annotations"],
+    "headers and sections of annotations": ["document_annotations"],
+    "messages of routers and their clients": ["router_messages"],
 }
 """What Penstock parses, and the targets that fuzz it."""
 
@@ -63,3 +64,13 @@ def test_the_report_has_the_numbers_of_the_log() -> None:
     crash = f"{LOG}artifact_prefix='a/'; Test unit written to a/b/crash-0123abcd\n"
     assert campaign.Report.of_log("queries", crash).findings == ("crash-0123abcd",)
     assert campaign.Report.of_log("queries", crash).executions == 4000
+
+
+def test_a_written_report_keeps_the_results_of_other_targets() -> None:
+    reports = [
+        campaign.Report("queries", 60, 5000, 12, 5, ()),
+        campaign.Report("document_annotations", 601, 10, 1, 1, ("crash-0123abcd",)),
+    ]
+    written = "\n".join(["make fuzz", "a machine", "", campaign.HEADING, *map(str, reports)])
+    earlier = campaign.earlier_lines(written)
+    assert earlier == {report.target: str(report) for report in reports}
