@@ -21,6 +21,7 @@ SOURCES = {
     "Mediation": "mediation/limits.py",
     "Links": "links/limits.py",
     "Routing": "routing/limits.py",
+    "Synchronisation": "sync/limits.py",
     "Workspaces": "workspace/limits.py",
     "Pipeline": "pipeline/limits.py",
     "Router processes": "service/router/limits.py",

@@ -6,6 +6,7 @@
 //! * [`events`]: names, spans, and the events that the reader sends to a [`events::Handler`];
 //! * [`xpath`]: the query language;
 //! * `value_tests`: tests of string-values against literals;
+//! * `affected`: the subscriptions that a change of a document may affect;
 //! * [`relations`]: relations between queries (contains, covers, overlaps, generalise);
 //! * [`reader`]: the hardened XML reader;
 //! * [`records`]: splitting huge documents into records;
@@ -30,6 +31,7 @@
 // Without the binding, much of the crate has no caller.
 #![cfg_attr(not(feature = "python"), allow(dead_code, unused_imports))]
 
+mod affected;
 #[cfg(feature = "baselines")]
 mod baselines;
 mod combined;

@@ -16,6 +16,7 @@ MAY_USE: dict[str, set[str]] = {
     "events": set(),
     "xpath": set(),
     "value_tests": {"xpath"},
+    "affected": {"xpath"},
     "relations": {"value_tests", "xpath"},
     "reader": {"events"},
     "records": {"events", "reader"},
@@ -93,6 +94,7 @@ MAY_USE: dict[str, set[str]] = {
         "xpath",
     },
     "python": {
+        "affected",
         "baselines",
         "containment_index",
         "dispatch",

@@ -7,4 +7,5 @@ pub(crate) mod keyword_engines;
 pub(crate) mod limits;
 pub(crate) mod results;
 pub(crate) mod retained_elements;
+pub(crate) mod xsync;
 pub(crate) mod yfilter;

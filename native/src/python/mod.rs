@@ -2,6 +2,7 @@
 
 use pyo3::prelude::*;
 
+mod affected;
 mod answers;
 mod buffers;
 mod combined;
@@ -22,6 +23,8 @@ mod route_table;
 mod sample_paths;
 mod select;
 mod xpath;
+#[cfg(feature = "baselines")]
+mod xsync;
 
 /// The error for a baseline engine in a build without baselines.
 #[cfg(not(feature = "baselines"))]
@@ -46,6 +49,10 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<sample_paths::SampleCounter>()?;
     module.add_function(wrap_pyfunction!(xpath::parse_query, module)?)?;
     module.add_class::<relations::CompiledQuery>()?;
+    #[cfg(feature = "baselines")]
+    module.add_class::<xsync::XSyncIndex>()?;
+    module.add_class::<affected::AffectedIndex>()?;
+    module.add_function(wrap_pyfunction!(affected::affected_limits, module)?)?;
     module.add_class::<document_matcher::DocumentMatcher>()?;
     module.add_class::<paths::Index>()?;
     module.add_class::<paths::Matcher>()?;

@@ -23,6 +23,7 @@ from penstock.errors import (
     pipeline,
     routing,
     schema,
+    sync,
     workspace,
 )
 from penstock.errors.classes import (
@@ -46,6 +47,7 @@ from penstock.errors.classes import (
     RoutingError,
     SchemaError,
     SubscriptionFileError,
+    SyncError,
     UnknownSubscriptionError,
     Where,
     WorkloadError,
@@ -74,6 +76,7 @@ __all__ = [
     "RoutingError",
     "SchemaError",
     "SubscriptionFileError",
+    "SyncError",
     "UnknownSubscriptionError",
     "Where",
     "WorkloadError",
@@ -91,6 +94,7 @@ ERRORS: dict[str, ErrorSpec] = {
     **mediation.ERRORS,
     **links.ERRORS,
     **routing.ERRORS,
+    **sync.ERRORS,
     **workspace.ERRORS,
     **pipeline.ERRORS,
     **lab.ERRORS,

@@ -107,6 +107,10 @@ class RoutingError(PenstockError, ValueError):
     """An aggregated set, or a change of one, was refused."""
 
 
+class SyncError(PenstockError, ValueError):
+    """A change, or an update of a document, was refused."""
+
+
 class WorkloadError(PenstockError, ValueError):
     """A workload cannot be generated with these parameters."""
 

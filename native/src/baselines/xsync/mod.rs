@@ -1,0 +1,9 @@
+//! The containment index of XSync (Lam, Lam and Wong: *Update Synchronization for Mobile XML Data*, 2003),
+//! with the errors of its pseudocode mended.
+
+mod cid_blocks;
+pub(crate) mod containment_index;
+pub(crate) mod document_type;
+pub(crate) mod path_tokens;
+#[cfg(test)]
+mod tests;
