@@ -56,6 +56,15 @@ pub struct StartElement<'a> {
     pub span: Span,
 }
 
+/// What a chunk of markup belongs to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MarkupKind {
+    /// The text between `<!--` and `-->`.
+    Comment,
+    /// The text between `<?` and `?>`: target, white space, data.
+    Instruction,
+}
+
 /// Why a document was refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refusal {
@@ -142,6 +151,17 @@ pub trait Handler {
     /// Whether it uses where the span of an element ends, and whether the element is from an entity. A
     /// handler that uses nothing else saves the reader the other spans.
     const ELEMENT_ENDS: bool = Self::SPANS;
+    /// Whether it uses what most handlers do not: prefixes, and the content of comments and processing
+    /// instructions. If not, the reader skips the methods that report them.
+    const LEXICAL: bool = false;
+    /// The prefix of an element, before its `start_element`, and then those of its attributes in order;
+    /// empty if there is none.
+    fn prefix(&mut self, _prefix: &str) {}
+    /// A chunk of a comment or processing instruction, inside or outside the root element. Line ends are
+    /// not normalised. Inside the root, `text_break` follows the last chunk.
+    fn markup(&mut self, _kind: MarkupKind, _chunk: &str, _is_last: bool) -> Result<(), Stop> {
+        Ok(())
+    }
     /// A start tag, or an empty-element tag, which `end_element` follows immediately.
     fn start_element(
         &mut self,

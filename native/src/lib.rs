@@ -13,6 +13,7 @@
 //! * `sample_paths`: counting the elements of sample documents by path, to infer a schema;
 //! * [`label_paths`]: the distinct label paths of a document, and what is derived from them;
 //! * [`select`]: the exact evaluator of single queries (fragments, explanations, verification);
+//! * [`document_tree`]: a document as a tree that can be changed, for synchronisation;
 //! * [`rewriting`]: rewriting documents by a mapping between schemas;
 //! * [`subscription_store`]: subscriptions of any kind and their index files;
 //! * [`tokenizer`]: cutting text into words;
@@ -37,6 +38,7 @@ mod baselines;
 mod combined;
 pub mod containment_index;
 pub mod dispatch;
+pub mod document_tree;
 pub mod engine_selection;
 pub mod events;
 pub mod index_file_exercise;

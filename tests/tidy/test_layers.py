@@ -18,7 +18,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "routing": {"matching", "mediation", "links"},
     "overlay": {"matching", "routing", "links"},
     "sync": {"language", "schema", "documents"},
-    "workspace": {"matching", "mediation", "routing"},
+    "workspace": {"matching", "mediation", "routing", "sync"},
     "pipeline": {"workspace", "mediation", "routing", "overlay", "sync"},
     "service": {"pipeline"},
     "lab": {"service"},

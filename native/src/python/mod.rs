@@ -8,6 +8,7 @@ mod buffers;
 mod combined;
 mod document_matcher;
 mod document_rewriter;
+mod document_tree;
 mod explanations;
 mod id_strings;
 mod indexes;
@@ -73,6 +74,10 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<answers::PathReturns>()?;
     module.add_class::<combined::CombinedMatcher>()?;
     module.add_function(wrap_pyfunction!(select::select, module)?)?;
+    module.add_class::<document_tree::DocumentTree>()?;
+    module.add_class::<document_tree::TreeQuery>()?;
+    module.add_class::<document_tree::TreeView>()?;
+    module.add_function(wrap_pyfunction!(document_tree::derived_identity, module)?)?;
     module.add_class::<mapping::Mapping>()?;
     module.add_class::<document_rewriter::DocumentRewriter>()?;
     module.add_function(wrap_pyfunction!(mapping::match_mapped, module)?)?;

@@ -1,7 +1,7 @@
 //! Character classes of XML 1.0, fifth edition.
 
 /// Whether `c` is allowed in a document (production `Char`).
-pub(super) fn is_char(c: char) -> bool {
+pub(crate) fn is_char(c: char) -> bool {
     matches!(c, '\t' | '\n' | '\r' | ' '..='\u{D7FF}' | '\u{E000}'..='\u{FFFD}' | '\u{10000}'..)
 }
 
@@ -27,7 +27,7 @@ pub(crate) fn is_name_char(c: char) -> bool {
 }
 
 /// Whether `text` is a name (production `Name`).
-pub(super) fn is_name(text: &str) -> bool {
+pub(crate) fn is_name(text: &str) -> bool {
     let mut chars = text.chars();
     chars.next().is_some_and(is_name_start) && chars.all(is_name_char)
 }

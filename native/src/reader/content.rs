@@ -2,7 +2,7 @@
 
 use memchr::memmem;
 
-use crate::events::{Handler, Span};
+use crate::events::{Handler, MarkupKind, Span};
 
 use super::char_classes::is_name_char;
 use super::document_parser::{DocumentParser, OpenElement};
@@ -75,6 +75,7 @@ impl DocumentParser {
                 }
                 Token::Comment(text) => {
                     check_comment(text).map_err(|error| error.shifted(start + 4))?;
+                    send_markup(handler, MarkupKind::Comment, text, true, start)?;
                     handler
                         .text_break()
                         .map_err(|stop| ParseError::stop(stop, start))?;
@@ -82,12 +83,13 @@ impl DocumentParser {
                 Token::Instruction(text) => {
                     let max = self.options.limits.name_bytes;
                     check_target(text, max).map_err(|error| error.shifted(start + 2))?;
+                    send_markup(handler, MarkupKind::Instruction, text, true, start)?;
                     handler
                         .text_break()
                         .map_err(|stop| ParseError::stop(stop, start))?;
                 }
                 Token::Incomplete(incomplete) => {
-                    self.incomplete_token(window, at, incomplete)?;
+                    self.incomplete_token(window, at, incomplete, handler)?;
                     return self.content(window, at, floor, handler);
                 }
                 Token::Ended => return self.content_ended(window, start, floor),
@@ -120,11 +122,12 @@ impl DocumentParser {
 
     /// Handles a token that does not end in the window: starts a partial token, requests more text, or
     /// refuses the document.
-    fn incomplete_token(
+    fn incomplete_token<H: Handler>(
         &mut self,
         window: &InputWindow<'_>,
         at: &mut usize,
         incomplete: Incomplete,
+        handler: &mut H,
     ) -> ParseResult<()> {
         let rest = &window.text[*at..];
         match incomplete {
@@ -140,7 +143,7 @@ impl DocumentParser {
             }
             Incomplete::Instruction => {
                 *at += "<?".len();
-                self.begin_instruction(window, at)
+                self.begin_instruction(window, at, handler)
             }
             Incomplete::Reference => {
                 self.check_reference(&rest[1..], *at)?;
@@ -314,6 +317,23 @@ impl DocumentParser {
             }
         }
     }
+}
+
+/// Sends a chunk of a comment or instruction to a handler that uses it.
+#[inline(always)]
+pub(super) fn send_markup<H: Handler>(
+    handler: &mut H,
+    kind: MarkupKind,
+    chunk: &str,
+    is_last: bool,
+    at: usize,
+) -> ParseResult<()> {
+    if H::LEXICAL {
+        handler
+            .markup(kind, chunk, is_last)
+            .map_err(|stop| ParseError::stop(stop, at))?;
+    }
+    Ok(())
 }
 
 fn check_comment(text: &str) -> ParseResult<()> {

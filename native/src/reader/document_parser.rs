@@ -220,7 +220,7 @@ impl DocumentParser {
                 *at = cursor.at;
             } else if cursor.take("<?")? {
                 *at = cursor.at;
-                self.begin_instruction(window, at)?;
+                self.begin_instruction(window, at, handler)?;
             } else if after == Phase::Done {
                 return refuse(
                     error_codes::ROOT,

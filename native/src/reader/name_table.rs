@@ -268,6 +268,11 @@ impl NameTable {
         std::mem::replace(&mut self.expanded_last_tag[at], self.tag) != self.tag
     }
 
+    /// The prefix of a qualified name; empty if it has none.
+    pub(super) fn prefix_of(&self, qname: QNameId) -> &str {
+        &self.prefixes[self.qnames[qname.0 as usize].prefix as usize]
+    }
+
     /// Whether an attribute of this name declares a namespace.
     #[inline]
     pub(super) fn is_declaration(&self, qname: QNameId) -> bool {

@@ -2,9 +2,10 @@
 
 use memchr::memmem;
 
-use crate::events::Handler;
+use crate::events::{Handler, MarkupKind};
 
 use super::char_classes::is_space;
+use super::content::send_markup;
 use super::document_parser::DocumentParser;
 use super::error_codes;
 use super::input_window::InputWindow;
@@ -22,10 +23,11 @@ pub(super) enum PartialToken {
 
 impl DocumentParser {
     /// Starts a processing instruction after `<?`: consumes its target.
-    pub(super) fn begin_instruction(
+    pub(super) fn begin_instruction<H: Handler>(
         &mut self,
         window: &InputWindow<'_>,
         at: &mut usize,
+        handler: &mut H,
     ) -> ParseResult<()> {
         let rest = &window.text.as_bytes()[*at..];
         let max = self.options.limits.name_bytes;
@@ -45,6 +47,7 @@ impl DocumentParser {
         };
         let target = &window.text[*at..*at + len];
         check_target(target, max).map_err(|error| error.shifted(*at))?;
+        send_markup(handler, MarkupKind::Instruction, target, false, *at)?;
         *at += len;
         self.partial_token = Some(PartialToken::Instruction);
         Ok(())
@@ -70,17 +73,29 @@ impl DocumentParser {
                             "a comment must not contain \"--\"",
                         );
                     }
+                    let chunk = &window.text[*at..*at + len];
+                    send_markup(handler, MarkupKind::Comment, chunk, true, *at)?;
                     *at += len + 3;
                 }
                 _ => {
-                    *at = end - trailing(rest, b'-', 2);
+                    let resume = end - trailing(rest, b'-', 2);
+                    let chunk = &window.text[*at..resume];
+                    send_markup(handler, MarkupKind::Comment, chunk, false, *at)?;
+                    *at = resume;
                     return Err(ParseError::ended(window.complete, end, "a comment"));
                 }
             },
             Some(PartialToken::Instruction) => match memmem::find(rest, b"?>") {
-                Some(len) => *at += len + 2,
+                Some(len) => {
+                    let chunk = &window.text[*at..*at + len];
+                    send_markup(handler, MarkupKind::Instruction, chunk, true, *at)?;
+                    *at += len + 2;
+                }
                 None => {
-                    *at = end - trailing(rest, b'?', 1);
+                    let resume = end - trailing(rest, b'?', 1);
+                    let chunk = &window.text[*at..resume];
+                    send_markup(handler, MarkupKind::Instruction, chunk, false, *at)?;
+                    *at = resume;
                     return Err(ParseError::ended(
                         window.complete,
                         end,

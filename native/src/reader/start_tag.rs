@@ -65,6 +65,9 @@ impl DocumentParser {
             .element_name(qname)
             .map_err(|error| error.at(start + 1))?;
         self.summary.elements += 1;
+        if H::LEXICAL {
+            self.send_prefixes(qname, handler);
+        }
         let span = window.span_for::<H>(start, end);
         self.send_start(
             window,
@@ -89,6 +92,16 @@ impl DocumentParser {
             });
         }
         Ok(())
+    }
+
+    /// Sends the prefixes of the tag and of its attributes to the handler.
+    fn send_prefixes<H: Handler>(&self, element: QNameId, handler: &mut H) {
+        handler.prefix(self.name_table.prefix_of(element));
+        for attribute in &self.attributes {
+            if !self.name_table.is_declaration(attribute.name) {
+                handler.prefix(self.name_table.prefix_of(attribute.name));
+            }
+        }
     }
 
     #[inline]

@@ -24,6 +24,7 @@ from penstock.errors import (
     routing,
     schema,
     sync,
+    updates,
     workspace,
 )
 from penstock.errors.classes import (
@@ -49,6 +50,7 @@ from penstock.errors.classes import (
     SubscriptionFileError,
     SyncError,
     UnknownSubscriptionError,
+    UpdateError,
     Where,
     WorkloadError,
     WorkspaceError,
@@ -78,6 +80,7 @@ __all__ = [
     "SubscriptionFileError",
     "SyncError",
     "UnknownSubscriptionError",
+    "UpdateError",
     "Where",
     "WorkloadError",
     "WorkspaceError",
@@ -89,6 +92,7 @@ ERRORS: dict[str, ErrorSpec] = {
     **extras.ERRORS,
     **documents.ERRORS,
     **language.ERRORS,
+    **updates.ERRORS,
     **schema.ERRORS,
     **matching.ERRORS,
     **mediation.ERRORS,

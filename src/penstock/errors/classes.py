@@ -91,6 +91,14 @@ class QueryError(PenstockError, ValueError):
     """A query was refused."""
 
 
+class UpdateError(PenstockError, ValueError):
+    """An update statement, or an operation of one, was refused."""
+
+
+class SyncError(PenstockError, ValueError):
+    """Something is wrong in the synchronisation of a document."""
+
+
 class RecordsError(PenstockError, OSError):
     """A file of records cannot be read."""
 
@@ -105,10 +113,6 @@ class MappingError(PenstockError, ValueError):
 
 class RoutingError(PenstockError, ValueError):
     """An aggregated set, or a change of one, was refused."""
-
-
-class SyncError(PenstockError, ValueError):
-    """A change, or an update of a document, was refused."""
 
 
 class WorkloadError(PenstockError, ValueError):

@@ -83,3 +83,9 @@ it, the query is refused with ``keywords.too-many``."""
 WORD_BYTES_MAX: Final = 256
 """Bytes of a case-folded word in UTF-8, before its spelling is unified. A query with a longer one
 is refused with the code ``keywords.word-too-long``; longer words in documents are ignored."""
+
+# Update statements
+
+UPDATE_STATEMENT_CHARACTERS_MAX: Final = 65_536
+"""Characters in the text of an update statement; beyond it, the statement is refused with
+``update.limit``. Steps, filters and nesting have the limits of queries."""

@@ -1,1 +1,21 @@
 """Synchronisation: cached parts of a document, kept in step for clients that come and go."""
+
+from penstock.sync.client import Client
+from penstock.sync.client_transitions import ClientStatus
+from penstock.sync.document_tree import DocumentTree
+from penstock.sync.reports import Outcome, Report
+from penstock.sync.server import Server
+from penstock.sync.server_state import StateChanges, StoredState
+from penstock.sync.subscription import SyncSubscription
+
+__all__ = [
+    "Client",
+    "ClientStatus",
+    "DocumentTree",
+    "Outcome",
+    "Report",
+    "Server",
+    "StateChanges",
+    "StoredState",
+    "SyncSubscription",
+]

@@ -10,3 +10,40 @@ is cleared and rebuilt on demand."""
 
 AFFECTED_SUBSCRIPTIONS_MAX: Final[int] = 16_000_000
 """Subscriptions of an index of affected subscriptions."""
+TREE_NODES_MAX: Final = 50_000_000
+"""Nodes of a document, deleted ones within the horizon included; beyond it, the document or the
+operation is refused with ``limit.tree``."""
+
+TREE_TEXT_BYTES_MAX: Final = 2 << 30
+"""Bytes of the values in a document, replaced ones within the horizon included; likewise."""
+
+STATEMENT_OPERATIONS_MAX: Final = 100_000
+"""Operations that a statement may be resolved to; beyond it, it is refused with
+``update.limit``."""
+
+INSERTED_NODES_MAX: Final = 1_000_000
+"""Nodes of an inserted subtree; beyond it, the operation is refused with ``sync.message``."""
+
+PENDING_STATEMENTS_MAX: Final = 10_000
+"""Statements that a client may hold until the server has decided them; beyond it, a statement is
+refused with ``sync.pending``."""
+
+REQUEST_STATEMENTS_MAX: Final = 1_000
+"""Statements in one request; a client sends the others in later requests."""
+
+UNDO_STATEMENTS_MAX: Final = 1_000
+"""Statements that a client can undo; older ones are forgotten."""
+
+HORIZON_ENTRIES: Final = 100_000
+"""Entries of the server's log, and so the statements of others that a client may miss; beyond it,
+the client has to clone again."""
+
+CLIENTS_MAX: Final = 2_000_000
+"""Clients of a server; beyond it, a clone is refused with ``sync.clients``."""
+
+CLIENT_NAME_CHARACTERS_MAX: Final = 256
+"""Characters of a client's name."""
+
+PREVIOUS_REPLICAS_MAX: Final = 16
+"""Earlier clones of a client whose identities its pending statements may use; statements that
+create nodes with older ones are refused."""

@@ -1,0 +1,171 @@
+//! The restriction of a tree to a query: what the query selects, with subtrees, and bare ancestors.
+
+use foldhash::fast::RandomState;
+use hashbrown::{HashMap, HashSet};
+
+use crate::events::NameId;
+use crate::select::{ResultDetail, Selection, SelectionOptions, Selector};
+use crate::xpath::ast::Kind;
+
+use super::node_id::NodeId;
+use super::replay::slot_of;
+use super::tree::{DocumentTree, NodeKind, Slot};
+use super::tree_error::{TreeError, TreeResult};
+
+/// A node of a view.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct ViewNode {
+    pub slot: Slot,
+    /// The parent when the view was made.
+    pub parent: Slot,
+    /// Whether only the name of the element, and selected attributes, belong to the view.
+    pub is_bare: bool,
+}
+
+/// What a query keeps of a version of a tree. It is valid until nodes are forgotten.
+#[derive(Debug, Default)]
+pub struct View {
+    /// In document order.
+    pub(super) nodes: Vec<ViewNode>,
+    /// Whether each node is bare.
+    pub(super) bare: HashMap<Slot, bool, RandomState>,
+    /// The selected attributes of bare elements, sorted.
+    pub(super) attributes: HashMap<Slot, Vec<NameId>, RandomState>,
+}
+
+impl View {
+    /// The selected attributes of a bare element.
+    pub(super) fn attributes_of(&self, slot: Slot) -> &[NameId] {
+        self.attributes.get(&slot).map_or(&[], Vec::as_slice)
+    }
+
+    /// The number of nodes.
+    pub fn len(&self) -> usize {
+        self.nodes.len()
+    }
+
+    /// Whether nothing is selected.
+    pub fn is_empty(&self) -> bool {
+        self.nodes.is_empty()
+    }
+
+    fn push(&mut self, node: ViewNode) {
+        self.nodes.push(node);
+        self.bare.insert(node.slot, node.is_bare);
+    }
+}
+
+impl DocumentTree {
+    /// The restriction to a query.
+    pub fn view(&self, selector: &Selector) -> TreeResult<View> {
+        let options = SelectionOptions {
+            detail: ResultDetail::AllNodes,
+            selected_bytes_max: u64::MAX,
+            ..SelectionOptions::default()
+        };
+        let mut selection = Selection::new(&[selector], options);
+        self.replay(&mut selection)
+            .map_err(|stop| TreeError::Stopped(stop.code, stop.message))?;
+        let selected = selection.finish().pop().expect("one query").nodes;
+        let mut view = View::default();
+        let mut full: HashSet<Slot, RandomState> = HashSet::default();
+        let mut bare: HashSet<Slot, RandomState> = HashSet::default();
+        for node in selected {
+            for span in &node.spans {
+                let slot = slot_of(*span);
+                let above = if node.kind == Kind::Attribute {
+                    let name = node.name.as_ref().expect("an attribute has a name");
+                    let name = self
+                        .names
+                        .find(&name.0, &name.1)
+                        .expect("a name of the tree");
+                    view.attributes.entry(slot).or_default().push(name);
+                    slot
+                } else {
+                    full.insert(slot);
+                    self.node(slot).parent
+                };
+                for ancestor in self.ancestors(above) {
+                    if !bare.insert(ancestor) {
+                        break;
+                    }
+                }
+            }
+        }
+        for names in view.attributes.values_mut() {
+            names.sort_unstable();
+        }
+        if let Some(root) = self.root() {
+            self.collect(root, &full, &bare, &mut view);
+        }
+        let View {
+            bare, attributes, ..
+        } = &mut view;
+        attributes.retain(|slot, _| bare.get(slot) == Some(&true));
+        Ok(view)
+    }
+
+    /// Everything, with deleted nodes and the nodes outside the root element.
+    pub(super) fn whole_view(&self) -> View {
+        let mut view = View::default();
+        for slot in self.present_subtree(Slot::DOCUMENT).skip(1) {
+            view.push(ViewNode {
+                slot,
+                parent: self.node(slot).parent,
+                is_bare: self.node(slot).is_bare(),
+            });
+        }
+        for node in &view.nodes {
+            if node.is_bare {
+                let names = self.node(node.slot).attributes().iter();
+                let mut names: Vec<NameId> = names.map(|(name, _)| self.expanded(*name)).collect();
+                names.sort_unstable();
+                view.attributes.insert(node.slot, names);
+            }
+        }
+        view
+    }
+
+    /// Adds what is kept below and at `top`.
+    fn collect(
+        &self,
+        top: Slot,
+        full: &HashSet<Slot, RandomState>,
+        bare: &HashSet<Slot, RandomState>,
+        view: &mut View,
+    ) {
+        // The nodes to visit, the next one last, and whether an ancestor is full.
+        let mut waiting = vec![(top, false)];
+        while let Some((slot, is_inside)) = waiting.pop() {
+            let is_full = is_inside || full.contains(&slot);
+            if !is_full && !bare.contains(&slot) {
+                continue;
+            }
+            view.push(ViewNode {
+                slot,
+                parent: self.node(slot).parent,
+                is_bare: !is_full,
+            });
+            let mut child = self.node(slot).last_child;
+            while let Some(at) = child.some() {
+                let node = self.node(at);
+                if node.is_visible() {
+                    waiting.push((at, is_full));
+                }
+                child = node.previous;
+            }
+        }
+    }
+
+    /// Whether a view has a node.
+    pub fn is_in_view(&self, id: NodeId, view: &View) -> bool {
+        self.find(id)
+            .is_some_and(|slot| view.bare.contains_key(&slot))
+    }
+
+    /// Whether a node is an element of which the tree has only the name.
+    pub(super) fn is_bare_element(&self, slot: Slot) -> bool {
+        let node = self.node(slot);
+        node.kind == NodeKind::Element && node.is_bare()
+    }
+}

@@ -1,0 +1,35 @@
+"""Update statements: extended XQL, parsed, printed and built from Python."""
+
+from penstock.language.updates.ast import (
+    AnyChild,
+    Axis,
+    Content,
+    Function,
+    Group,
+    NodeStep,
+    PlainPath,
+    Statement,
+    UpdatePath,
+)
+from penstock.language.updates.builder import Target, at
+from penstock.language.updates.parser import parse_statement
+from penstock.language.updates.printer import statement_text
+from penstock.language.updates.subscription import parse_subscription, without_methods
+
+__all__ = [
+    "AnyChild",
+    "Axis",
+    "Content",
+    "Function",
+    "Group",
+    "NodeStep",
+    "PlainPath",
+    "Statement",
+    "Target",
+    "UpdatePath",
+    "at",
+    "parse_statement",
+    "parse_subscription",
+    "statement_text",
+    "without_methods",
+]

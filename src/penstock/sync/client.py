@@ -1,0 +1,431 @@
+"""The client core: a cache that is changed offline and brought up to date. It does no I/O."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from penstock.errors import PenstockError, error
+from penstock.language.updates import Statement, parse_statement
+from penstock.language.updates.printer import statement_text
+from penstock.sync.client_transitions import CLIENT_TRANSITIONS, ClientInput, ClientStatus
+from penstock.sync.conflicts import touched
+from penstock.sync.document_tree import DocumentTree, NodeId
+from penstock.sync.inverses import inverse
+from penstock.sync.limits import (
+    PENDING_STATEMENTS_MAX,
+    REQUEST_STATEMENTS_MAX,
+    UNDO_STATEMENTS_MAX,
+)
+from penstock.sync.messages import (
+    CloneAgain,
+    CloneAnswer,
+    CloneRequest,
+    Message,
+    Request,
+    SubmittedStatement,
+    SyncRequest,
+    UpdateMessage,
+)
+from penstock.sync.operations import Operation, apply
+from penstock.sync.reports import Outcome, Report
+from penstock.sync.resolution import resolve
+from penstock.sync.subscription import SyncSubscription
+
+
+@dataclass(frozen=True, slots=True)
+class _Undoable:
+    """A statement that can be undone, or an undone one that can be done again."""
+
+    number: int
+    operations: tuple[Operation, ...]
+    inverse: tuple[Operation, ...]
+    text: str
+
+
+class Client:
+    """A cache of the part of a document that a subscription selects.
+
+    The *base* is the restriction of the server's document at a version. Statements are resolved on
+    the cache (the base with what is pending), stay pending until the server has decided them, and
+    are applied again on every new base.
+
+    Parameters
+    ----------
+    name
+        Identifies the client at the server.
+    subscription
+        What to cache.
+
+    Examples
+    --------
+    >>> from penstock.sync import Client, Server, SyncSubscription
+    >>> server = Server.of_document(b"<menu><dish>soup</dish></menu>")
+    >>> client = Client("tablet", SyncSubscription("/menu/dish"))
+    >>> server.receive(client.clone())
+    >>> for message in server.round():
+    ...     _ = client.receive(message)
+    >>> client.update('/menu/dish/*!update("stew")')
+    1
+    >>> client.canonical_xml()
+    b'<menu><dish>stew</dish></menu>'
+    """
+
+    def __init__(self, name: str, subscription: SyncSubscription) -> None:
+        self.name: Final = name
+        self.status = ClientStatus.NEW
+        self.subscription = subscription
+        """The subscription that the base is a restriction to."""
+        self._wanted: SyncSubscription | None = None
+        self._requested: SyncSubscription | None = None
+        self._clone_number = 0
+        self._tree = DocumentTree()
+        self._tree_version = 0
+        self._replica = 0
+        self._version = 0
+        self._epoch = 0
+        self._next_node = 0
+        self._next_number = 1
+        self._sent_number = 0
+        self._pending: list[SubmittedStatement] = []
+        self._undoable: list[_Undoable] = []
+        self._redoable: list[_Undoable] = []
+        self._reports: list[Report] = []
+
+    # State
+
+    @property
+    def version(self) -> int:
+        """The version of the base."""
+        return self._version
+
+    @property
+    def pending(self) -> Sequence[SubmittedStatement]:
+        """The statements that the server has not decided, as far as the client knows."""
+        return tuple(self._pending)
+
+    @property
+    def has_subscription_change(self) -> bool:
+        """Whether a change of the subscription is not answered yet."""
+        return self._wanted is not None or self._requested is not None
+
+    @property
+    def tree(self) -> DocumentTree:
+        """The cache; read only."""
+        return self._tree
+
+    def canonical_xml(self, *, exclusive: bool = False) -> bytes:
+        """The cache as canonical XML; empty if nothing is selected."""
+        return self._tree.canonical_xml(exclusive=exclusive)
+
+    def base_xml(self, *, exclusive: bool = False) -> bytes:
+        """The base as canonical XML."""
+        with self._tree.at_version(0):
+            return self._tree.canonical_xml(exclusive=exclusive)
+
+    def take_reports(self) -> list[Report]:
+        """What happened to the client's operations since the last call."""
+        reports, self._reports = self._reports, []
+        return reports
+
+    def _change_status(self, happened: ClientInput) -> None:
+        self.status = CLIENT_TRANSITIONS[self.status][happened]
+
+    def _require_cache(self) -> None:
+        if self._replica == 0:
+            raise error("sync.not-cloned", "the client has no cache yet")
+
+    # Requests
+
+    def clone(self) -> CloneRequest:
+        """Asks for a new base. What is pending stays."""
+        self._change_status(ClientInput.CLONE)
+        self._clone_number += 1
+        if self._wanted is not None:
+            self.subscription = self._wanted
+        elif self._requested is not None:
+            self.subscription = self._requested
+        self._wanted = self._requested = None
+        return self._clone_request()
+
+    def _clone_request(self) -> CloneRequest:
+        return CloneRequest(
+            client=self.name,
+            number=self._clone_number,
+            subscription=self.subscription,
+            previous=self._replica,
+        )
+
+    def request(self) -> Request:
+        """What to send to the server: acknowledgement, pending statements, the wish for news.
+
+        While a clone is requested, that request again: the first may be lost.
+        """
+        if self.status is ClientStatus.NEW:
+            return self.clone()
+        if self.status is ClientStatus.CLONING:
+            return self._clone_request()
+        if self._requested is None and self._wanted is not None:
+            self._requested, self._wanted = self._wanted, None
+        statements = tuple(self._pending[:REQUEST_STATEMENTS_MAX])
+        if statements:
+            self._sent_number = max(self._sent_number, statements[-1].number)
+        return SyncRequest(
+            client=self.name,
+            replica=self._replica,
+            version=self._version,
+            epoch=self._epoch,
+            statements=statements,
+            subscription=self._requested,
+        )
+
+    def subscribe(self, subscription: SyncSubscription) -> None:
+        """Changes the subscription with the next request. The cache keeps what both select."""
+        self._wanted = subscription
+
+    # Messages
+
+    def receive(self, message: Message) -> list[Request]:
+        """A message of the server; returns what to send because of it.
+
+        Messages may be lost, repeated and reordered.
+        """
+        happened = self._classify(message)
+        self._change_status(happened)
+        match happened:
+            case ClientInput.CLONE_ANSWER:
+                assert isinstance(message, CloneAnswer)
+                self._replace_cache(message)
+            case ClientInput.UPDATE_MESSAGE:
+                assert isinstance(message, UpdateMessage)
+                self._advance(message)
+            case ClientInput.CLONE_AGAIN:
+                self._clone_number += 1
+                return [self._clone_request()]
+            case ClientInput.GAP:
+                return [self.request()]
+        return []
+
+    def _classify(self, message: Message) -> ClientInput:
+        if message.client != self.name:
+            return ClientInput.STALE_MESSAGE
+        if isinstance(message, CloneAnswer):
+            is_expected = (
+                self.status is ClientStatus.CLONING and message.number == self._clone_number
+            )
+            return ClientInput.CLONE_ANSWER if is_expected else ClientInput.STALE_MESSAGE
+        if self.status is not ClientStatus.CLONED or message.replica != self._replica:
+            return ClientInput.STALE_MESSAGE
+        if isinstance(message, CloneAgain):
+            is_current = message.version == self._version
+            return ClientInput.CLONE_AGAIN if is_current else ClientInput.STALE_MESSAGE
+        if (message.since, message.since_epoch) == (self._version, self._epoch):
+            return ClientInput.UPDATE_MESSAGE
+        is_news = message.version > self._version or message.epoch > self._epoch
+        return ClientInput.GAP if is_news else ClientInput.STALE_MESSAGE
+
+    def _replace_cache(self, answer: CloneAnswer) -> None:
+        self._tree = DocumentTree()
+        self._tree_version = 0
+        if answer.snapshot:
+            self._tree.apply_patch(answer.snapshot)
+        self._replica = answer.replica
+        self._version = answer.version
+        self._epoch = 0
+        self._next_node = 0
+        self._next_number = max(self._next_number, answer.decided + 1)
+        self._settle(answer.decided)
+        self._apply_pending()
+
+    def _advance(self, message: UpdateMessage) -> None:
+        self._tree.undo_after(0)
+        if message.patch is not None:
+            self._tree.apply_patch(message.patch)
+        self._version = message.version
+        if message.epoch != self._epoch:
+            assert self._requested is not None
+            self.subscription, self._requested = self._requested, None
+            self._epoch = message.epoch
+        self._settle(message.decided)
+        self._reports += message.reports
+        self._apply_pending()
+
+    def _settle(self, decided: int) -> None:
+        """Drops the statements that the server has decided."""
+        self._pending = [each for each in self._pending if each.number > decided]
+
+    def _apply_pending(self) -> None:
+        """Applies pending statements to a new base."""
+        for statement in self._pending:
+            self._begin_statement()
+            for operation in statement.operations:
+                try:
+                    apply(operation, self._tree)
+                except PenstockError as refused:
+                    self._suspend(statement, operation, refused)
+
+    def _suspend(
+        self, statement: SubmittedStatement, operation: Operation, refused: PenstockError
+    ) -> None:
+        report = Report(
+            Outcome.SUSPENDED, statement.number, touched(operation), "", refused.message
+        )
+        if report not in self._reports:
+            self._reports.append(report)
+
+    def _begin_statement(self) -> None:
+        self._tree_version += 1
+        self._tree.set_version(self._tree_version)
+
+    # Statements
+
+    def update(
+        self,
+        statement: Statement | str,
+        *,
+        namespaces: dict[str, str] | None = None,
+        default_namespace: str | None = None,
+    ) -> int:
+        """Applies a statement to the cache; returns its number.
+
+        Raises
+        ------
+        UpdateError
+            The statement was refused, and nothing was changed.
+        """
+        if isinstance(statement, str):
+            text = statement
+            statement = parse_statement(
+                text, namespaces=namespaces, default_namespace=default_namespace
+            )
+        else:
+            text = _text_of(statement)
+        parsed = statement
+        return self.change(
+            lambda: resolve(parsed, self._tree, self._new_id),
+            text=text,
+        )
+
+    def change(self, make: Callable[[], tuple[Operation, ...]], *, text: str = "") -> int:
+        """Makes a statement of the operations that a function applies to :attr:`tree`.
+
+        If the function raises, nothing is changed.
+        """
+        self._require_cache()
+        self._require_room()
+        before = self._tree_version
+        self._begin_statement()
+        try:
+            operations = make()
+            if not operations:
+                raise error("update.no-target", "the statement changes nothing")
+        except PenstockError:
+            self._tree.undo_after(before)
+            raise
+        undone = self._inverses(operations, before)
+        number = self._append(operations, text)
+        self._redoable.clear()
+        self._remember(_Undoable(number, operations, undone, text))
+        return number
+
+    def new_identity(self) -> NodeId:
+        """An identity for a new node."""
+        self._require_cache()
+        return self._new_id()
+
+    def _new_id(self) -> NodeId:
+        self._next_node += 1
+        return f"{self._replica}.{self._next_node}"
+
+    def _require_room(self) -> None:
+        if len(self._pending) >= PENDING_STATEMENTS_MAX:
+            raise error("sync.pending", f"{PENDING_STATEMENTS_MAX} statements are pending")
+
+    def _inverses(self, operations: Sequence[Operation], before: int) -> tuple[Operation, ...]:
+        """What undoes operations that were applied since a version of the tree, last first."""
+        self._tree.undo_after(before)
+        self._tree.set_version(self._tree_version)
+        inverses: list[Operation] = []
+        for operation in operations:
+            inverses.append(inverse(operation, self._tree))
+            apply(operation, self._tree)
+        return tuple(reversed(inverses))
+
+    def _append(self, operations: tuple[Operation, ...], text: str) -> int:
+        number = self._next_number
+        self._next_number += 1
+        self._pending.append(
+            SubmittedStatement(number=number, base=self._version, operations=operations, text=text)
+        )
+        return number
+
+    def _remember(self, done: _Undoable) -> None:
+        self._undoable.append(done)
+        del self._undoable[:-UNDO_STATEMENTS_MAX]
+
+    # Undo and redo
+
+    def undo(self) -> int:
+        """Undoes the client's last statement that is not undone; returns its number.
+
+        A statement that was not sent is withdrawn; otherwise a statement that undoes it becomes
+        pending.
+        """
+        self._require_cache()
+        if not self._undoable:
+            raise error("sync.undo", "there is no statement to undo")
+        done = self._undoable.pop()
+        last = self._pending[-1] if self._pending else None
+        if last is not None and last.number == done.number > self._sent_number:
+            self._pending.pop()
+            self._next_number = done.number
+            self._rebuild()
+            self._redoable.append(_Undoable(0, done.operations, done.inverse, done.text))
+            return done.number
+        number, operations, redo = self._perform(done.inverse, f"undo {done.text}")
+        self._redoable.append(_Undoable(number, redo, operations, done.text))
+        return done.number
+
+    def redo(self) -> int:
+        """Does what was undone last again; returns the number of the new statement."""
+        self._require_cache()
+        if not self._redoable:
+            raise error("sync.undo", "there is nothing to do again")
+        undone = self._redoable.pop()
+        number, operations, back = self._perform(undone.operations, undone.text)
+        self._remember(_Undoable(number, operations, back, undone.text))
+        return number
+
+    def _perform(
+        self, wanted: Sequence[Operation], text: str
+    ) -> tuple[int, tuple[Operation, ...], tuple[Operation, ...]]:
+        """Makes a statement of those operations that can be applied; returns its number, them, and
+        what undoes them."""
+        self._require_room()
+        self._begin_statement()
+        applied: list[Operation] = []
+        inverses: list[Operation] = []
+        for operation in wanted:
+            try:
+                back = inverse(operation, self._tree)
+                apply(operation, self._tree)
+            except PenstockError:
+                continue
+            applied.append(operation)
+            inverses.append(back)
+        if not applied:
+            raise error("sync.undo", "what the statement changed does not exist any more")
+        return self._append(tuple(applied), text), tuple(applied), tuple(reversed(inverses))
+
+    def _rebuild(self) -> None:
+        """Applies what is pending to the base again."""
+        self._tree.undo_after(0)
+        self._apply_pending()
+
+
+def _text_of(statement: Statement) -> str:
+    try:
+        return statement_text(statement)
+    except PenstockError:
+        return f"{statement.function.value} with a value that has no literal"

@@ -1,0 +1,317 @@
+"""Decides statements on the server's document: applies operations, undoes what stands in their way.
+
+Two operations conflict when neither author's base holds the other. A later operation that can be
+applied is applied; whoever is overwritten or deleted under is told. Only if it cannot be applied is
+something undone: every delete that hides what it refers to. A move that would close a cycle is
+undone itself. Because operations name identities, an update never prevents another operation.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from typing import Final, TypeAlias
+
+from penstock.errors import PenstockError
+from penstock.language.updates.ast import Name
+from penstock.sync.document_tree import DocumentTree, NodeId, NodeKind
+from penstock.sync.messages import SubmittedStatement
+from penstock.sync.operations import (
+    Copy,
+    CopyAttribute,
+    Delete,
+    Insert,
+    Move,
+    Operation,
+    Rename,
+    Restore,
+    SetAttribute,
+    SetValue,
+    apply,
+    attribute_value,
+    created,
+    needed,
+)
+from penstock.sync.reports import Outcome, Report
+from penstock.sync.update_log import AddressedReport, LogEntry, UpdateLog
+
+_NUMBERED: Final = re.compile(r"([0-9]{1,10})\.[0-9]{1,20}")
+"""An identity that a replica creates."""
+
+
+@dataclass(frozen=True, slots=True)
+class Author:
+    """Who made a decided operation."""
+
+    version: int
+    client: str
+    number: int
+
+
+Aspect: TypeAlias = tuple[str, str, str]
+"""What an operation sets of a node: its name, its value, its place, or an attribute."""
+
+
+def aspect_of(operation: Operation) -> tuple[NodeId, Aspect] | None:
+    """The node and what the operation sets of it; ``None`` for what adds or hides nodes."""
+    match operation:
+        case SetValue(node):
+            return node, ("value", "", "")
+        case Rename(node):
+            return node, ("name", "", "")
+        case Move(node):
+            return node, ("place", "", "")
+        case SetAttribute(node, name) | CopyAttribute(_, name, node):
+            return node, ("attribute", name.uri, name.local)
+        case _:
+            return None
+
+
+def touched(operation: Operation) -> NodeId:
+    """The node that an applied operation is about."""
+    match operation:
+        case Insert(nodes):
+            return nodes[0].id
+        case Copy():
+            return operation.top
+        case Delete(node) | Restore(node) | Move(node) | SetValue(node):
+            return node
+        case Rename(node) | SetAttribute(node) | CopyAttribute(_, _, node):
+            return node
+
+
+class History:
+    """Who deleted and who set what, within the log."""
+
+    def __init__(self) -> None:
+        self.deletions: dict[NodeId, list[Author]] = {}
+        """Who deleted a node that is deleted."""
+        self.writers: dict[tuple[NodeId, Aspect], Author] = {}
+        """Who set an aspect of a node last."""
+
+    def record(self, effect: Operation, author: Author) -> None:
+        """An effect was applied."""
+        if isinstance(effect, Delete):
+            self.deletions.setdefault(effect.node, []).append(author)
+        elif isinstance(effect, Restore):
+            self.deletions.pop(effect.node, None)
+        aspect = aspect_of(effect)
+        if aspect is not None:
+            self.writers[aspect] = author
+
+    def forget(self, version: int) -> None:
+        """Drops what happened up to a version."""
+        # The first author deleted the node; what others did then had no effect.
+        self.deletions = {
+            node: authors
+            for node, authors in self.deletions.items()
+            if authors[0].version > version
+        }
+        self.writers = {
+            key: author for key, author in self.writers.items() if author.version > version
+        }
+
+
+@dataclass(slots=True)
+class Decision:
+    """What becomes of a statement."""
+
+    effects: list[Operation] = field(default_factory=list)
+    reports: list[AddressedReport] = field(default_factory=list)
+
+
+class Refused(Exception):  # noqa: N818
+    """An operation is not applied."""
+
+    def __init__(self, outcome: Outcome, node: NodeId, reason: str) -> None:
+        super().__init__(reason)
+        self.outcome = outcome
+        self.node = node
+
+
+class StatementDecider:
+    """Decides the statements of one document, in the order of their arrival."""
+
+    def __init__(self, tree: DocumentTree, log: UpdateLog, history: History) -> None:
+        self._tree = tree
+        self._log = log
+        self._history = history
+
+    def decide(
+        self, client: str, replicas: frozenset[int], statement: SubmittedStatement
+    ) -> LogEntry:
+        """Applies what can be applied of a statement; returns its log entry.
+
+        The tree must be at the version of the entry.
+        """
+        author = Author(self._log.version + 1, client, statement.number)
+        run = _StatementRun(self._tree, self._log, self._history, author, statement.base, replicas)
+        for operation in statement.operations:
+            run.run(operation)
+        return LogEntry(
+            author.version,
+            client,
+            statement.number,
+            statement.base,
+            tuple(run.decision.effects),
+            tuple(dict.fromkeys(run.decision.reports)),
+            statement.text,
+        )
+
+
+@dataclass(slots=True)
+class _StatementRun:
+    tree: DocumentTree
+    log: UpdateLog
+    history: History
+    author: Author
+    base: int
+    replicas: frozenset[int]
+    decision: Decision = field(default_factory=Decision)
+
+    def run(self, operation: Operation) -> None:
+        """Decides an operation."""
+        try:
+            self._check_identities(operation)
+            if isinstance(operation, Delete):
+                self._delete(operation)
+            else:
+                self._change(operation)
+        except Refused as refused:
+            self._tell(self.author, refused.outcome, refused.node, "", str(refused))
+
+    def _check_identities(self, operation: Operation) -> None:
+        for node in created(operation):
+            numbered = _NUMBERED.fullmatch(node)
+            if numbered is None or int(numbered[1]) not in self.replicas:
+                raise Refused(Outcome.REFUSED, node, "the identity is not one of the client's")
+
+    def _delete(self, operation: Delete) -> None:
+        node = operation.node
+        if not self._exists(node):
+            raise Refused(Outcome.REFUSED, node, "the deleted node does not exist")
+        is_new = node not in self.tree.hidden_by(node)
+        # If the effect is there already, both authors have deleted the node.
+        self._apply(operation)
+        if is_new:
+            self._tell_deleted_under(node)
+
+    def _change(self, operation: Operation) -> None:
+        if isinstance(operation, Restore):
+            self._restore(operation)
+            return
+        for node in needed(operation):
+            if not self._exists(node):
+                raise Refused(Outcome.REFUSED, node, "a node that it refers to does not exist")
+        if isinstance(operation, Move):
+            self._check_cycle(operation)
+        self._reveal(hidden for node in needed(operation) for hidden in self.tree.hidden_by(node))
+        effect = self._concrete(operation)
+        if self._is_there(effect):
+            return
+        self._tell_overwritten(effect)
+        self._apply(effect)
+
+    def _restore(self, operation: Restore) -> None:
+        node = operation.node
+        if not self._exists(node):
+            raise Refused(Outcome.REFUSED, node, "the deleted node does not exist any more")
+        hidden = self.tree.hidden_by(node)
+        if node not in hidden:
+            return
+        self._reveal(each for each in hidden if each != node)
+        self._apply(operation)
+
+    def _exists(self, node: NodeId) -> bool:
+        try:
+            # What was deleted before the log starts does not exist, even if the tree has it still.
+            return self.tree.exists(node) and all(
+                each in self.history.deletions for each in self.tree.hidden_by(node)
+            )
+        except PenstockError as malformed:
+            raise Refused(Outcome.REFUSED, node, malformed.message) from None
+
+    def _check_cycle(self, operation: Move) -> None:
+        if self.tree.is_inside(operation.place.parent, operation.node):
+            reason = "the target was moved into the node meanwhile"
+            raise Refused(Outcome.UNDONE, operation.node, reason)
+
+    def _reveal(self, hidden: Iterable[NodeId]) -> None:
+        """Undoes every delete in the way, if the author knew none of them."""
+        nodes = list(dict.fromkeys(hidden))
+        for node in nodes:
+            if any(self._knows(author) for author in self.history.deletions[node]):
+                raise Refused(Outcome.REFUSED, node, "a node that it refers to was deleted before")
+        for node in nodes:
+            for deleter in self.history.deletions[node]:
+                reason = "another client changed something in what was deleted"
+                self._tell(deleter, Outcome.UNDONE, node, self.author.client, reason)
+            self._apply(Restore(node))
+
+    def _knows(self, other: Author) -> bool:
+        """Whether the base of this statement's author holds another's operation."""
+        return other.version <= self.base or other.client == self.author.client
+
+    def _concrete(self, operation: Operation) -> Operation:
+        """The operation with the content that the server has now."""
+        if not isinstance(operation, CopyAttribute):
+            return operation
+        value = self._attribute(operation.source, operation.name)
+        if value is None:
+            reason = "the copied attribute does not exist any more"
+            raise Refused(Outcome.REFUSED, operation.source, reason)
+        return SetAttribute(operation.node, operation.name, value)
+
+    def _attribute(self, node: NodeId, name: Name) -> str | None:
+        try:
+            return attribute_value(self.tree, node, name)
+        except PenstockError as refused:
+            raise Refused(Outcome.REFUSED, node, refused.message) from None
+
+    def _is_there(self, effect: Operation) -> bool:
+        """Whether the effect of setting something is there already."""
+        match effect:
+            case SetValue(node, value):
+                return self.tree.node(node).value == value
+            case Rename(node, name):
+                return self.tree.node(node).name == name
+            case SetAttribute(node, name, value):
+                element = self.tree.node(node)
+                return element.kind is NodeKind.ELEMENT and self._attribute(node, name) == value
+            case _:
+                return False
+
+    def _apply(self, effect: Operation) -> None:
+        try:
+            apply(effect, self.tree)
+        except PenstockError as refused:
+            outcome = Outcome.UNDONE if refused.code == "update.cycle" else Outcome.REFUSED
+            raise Refused(outcome, touched(effect), refused.message) from None
+        if isinstance(effect, Insert | Move | Copy):
+            effect = replace(effect, place=self.tree.recorded_place(touched(effect)))
+        self.decision.effects.append(effect)
+        self.history.record(effect, self.author)
+
+    def _tell_overwritten(self, effect: Operation) -> None:
+        aspect = aspect_of(effect)
+        writer = None if aspect is None else self.history.writers.get(aspect)
+        if writer is not None and not self._knows(writer):
+            reason = "another client, who did not know it, set the same later"
+            self._tell(writer, Outcome.OVERWRITTEN, touched(effect), self.author.client, reason)
+
+    def _tell_deleted_under(self, node: NodeId) -> None:
+        """Tells the authors of unknown operations inside a deleted subtree."""
+        for entry in self.log.after(max(self.base, self.log.start)):
+            author = Author(entry.version, entry.client, entry.number)
+            if self._knows(author):
+                continue
+            for effect in entry.effects:
+                inner = touched(effect)
+                if not isinstance(effect, Delete) and self.tree.is_inside(inner, node):
+                    reason = "another client, who did not know it, deleted the node"
+                    self._tell(author, Outcome.DELETED_UNDER, inner, self.author.client, reason)
+
+    def _tell(self, to: Author, outcome: Outcome, node: NodeId, by: str, reason: str) -> None:
+        report = Report(outcome, to.number, node, by, reason)
+        self.decision.reports.append(AddressedReport(to.client, report))

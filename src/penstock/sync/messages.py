@@ -1,0 +1,141 @@
+"""Messages between clients and server. They are immutable, and validated when they are made."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from penstock.errors import error
+from penstock.sync.limits import (
+    CLIENT_NAME_CHARACTERS_MAX,
+    INSERTED_NODES_MAX,
+    REQUEST_STATEMENTS_MAX,
+    STATEMENT_OPERATIONS_MAX,
+)
+from penstock.sync.operations import Insert, Operation
+from penstock.sync.reports import Report
+from penstock.sync.subscription import SyncSubscription
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SubmittedStatement:
+    """A statement of a client, resolved into operations."""
+
+    number: int
+    """From 1, without gaps, over all clones of the client."""
+    base: int
+    """Version of the client's base when the statement was made."""
+    operations: tuple[Operation, ...]
+    text: str = ""
+    """As the author wrote it; for people."""
+
+    def __post_init__(self) -> None:
+        _check_number(self.number, 1)
+        _check_number(self.base)
+        if not 0 < len(self.operations) <= STATEMENT_OPERATIONS_MAX:
+            raise error("sync.message", "a statement has no operations, or too many")
+        for operation in self.operations:
+            if isinstance(operation, Insert) and len(operation.nodes) > INSERTED_NODES_MAX:
+                raise error("sync.message", "an inserted subtree has too many nodes")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CloneRequest:
+    """A client wants a cache of its own."""
+
+    client: str
+    number: int
+    """Greater than that of the client's earlier clones."""
+    subscription: SyncSubscription
+    previous: int = 0
+    """The replica that the client had so far; 0 if none. Pending statements create nodes with its
+    identities."""
+
+    def __post_init__(self) -> None:
+        _check_client(self.client)
+        _check_number(self.number, 1)
+        _check_number(self.previous)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SyncRequest:
+    """A client acknowledges what it has, submits statements, and asks for what is new."""
+
+    client: str
+    replica: int
+    version: int
+    """Version of the client's base."""
+    epoch: int
+    """Number of the subscription that the base is a restriction to."""
+    statements: tuple[SubmittedStatement, ...] = ()
+    subscription: SyncSubscription | None = None
+    """The subscription with number ``epoch + 1``, if the client wants to change it."""
+
+    def __post_init__(self) -> None:
+        _check_client(self.client)
+        _check_number(self.replica, 1)
+        _check_number(self.version)
+        _check_number(self.epoch)
+        if len(self.statements) > REQUEST_STATEMENTS_MAX:
+            raise error("sync.message", "a request has too many statements")
+
+
+Request: TypeAlias = CloneRequest | SyncRequest
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CloneAnswer:
+    """Answers a :class:`CloneRequest`."""
+
+    client: str
+    number: int
+    """Number of the request."""
+    replica: int
+    """The client creates identities with it."""
+    version: int
+    decided: int
+    """Number of the client's last statement that the server has decided."""
+    snapshot: bytes
+    """The restriction of the document."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UpdateMessage:
+    """All that concerns a client since its version."""
+
+    client: str
+    replica: int
+    since: int
+    """The version that the patch applies to."""
+    version: int
+    since_epoch: int
+    epoch: int
+    decided: int
+    """Number of the client's last statement that the server has decided."""
+    patch: bytes | None
+    """``None`` if the restriction did not change."""
+    reports: tuple[Report, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CloneAgain:
+    """The server cannot tell what is new since a version."""
+
+    client: str
+    replica: int
+    version: int
+    """The version of the request; the client ignores the message if it has another."""
+    reason: str
+
+
+Message: TypeAlias = CloneAnswer | UpdateMessage | CloneAgain
+
+
+def _check_number(number: int, least: int = 0) -> None:
+    if type(number) is not int or number < least:
+        raise error("sync.message", f"a number is not an integer of at least {least}")
+
+
+def _check_client(name: str) -> None:
+    if type(name) is not str or not 0 < len(name) <= CLIENT_NAME_CHARACTERS_MAX:
+        raise error("sync.message", "the name of a client is empty or too long")

@@ -1,0 +1,387 @@
+"""The server core: requests in, one message a client a round out. It does no I/O."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Final
+
+from penstock.errors import error
+from penstock.sync.affected_search import AffectedSearch, EveryClient
+from penstock.sync.conflicts import Author, History, StatementDecider, touched
+from penstock.sync.document_tree import DocumentTree, View
+from penstock.sync.limits import CLIENTS_MAX, HORIZON_ENTRIES, PREVIOUS_REPLICAS_MAX
+from penstock.sync.messages import (
+    CloneAgain,
+    CloneAnswer,
+    CloneRequest,
+    Message,
+    Request,
+    SyncRequest,
+    UpdateMessage,
+)
+from penstock.sync.operations import Copy, Delete, Insert, Move, apply
+from penstock.sync.reports import Outcome, Report
+from penstock.sync.server_state import Checkpoint, ClientRecord, StateChanges, StoredState
+from penstock.sync.subscription import SyncSubscription
+from penstock.sync.update_log import LogEntry, UpdateLog
+
+_UNKNOWN_CLIENT: Final = "the server does not know the client"
+_BEYOND_HORIZON: Final = "the server's log does not reach back to the client's version"
+
+
+@dataclass(slots=True)
+class _Session:
+    """What is lost when the server stops."""
+
+    is_online: bool = False
+    sent: int = 0
+    """The version that the last message brings the client to, if it arrives."""
+    is_waiting: bool = False
+    """Whether a request is not answered yet."""
+    clone: int | None = None
+    """Number of a clone request to answer."""
+    again: CloneAgain | None = None
+
+
+class Server:
+    """Keeps a document and the caches of its clients in step.
+
+    Give requests to :meth:`receive`, then call :meth:`round`, which returns messages. Store what
+    :meth:`take_changes` returns, and then send them.
+
+    Parameters
+    ----------
+    state
+        What the server is restored from; :meth:`of_document` makes a new one.
+    search
+        Finds the clients that are affected; the default finds all.
+    horizon
+        Maximum number of entries of the log.
+    """
+
+    def __init__(
+        self,
+        state: StoredState,
+        *,
+        search: AffectedSearch | None = None,
+        horizon: int = HORIZON_ENTRIES,
+    ) -> None:
+        self._tree = DocumentTree.from_snapshot(state.checkpoint.snapshot)
+        self._tree.set_version(state.checkpoint.version)
+        self._log = UpdateLog(state.checkpoint.version)
+        self._history = History()
+        self._clients: dict[str, ClientRecord] = {}
+        self._sessions: dict[str, _Session] = {}
+        self._next_replica = state.next_replica
+        self._search: AffectedSearch = EveryClient() if search is None else search
+        self._horizon = horizon
+        self._changes = StateChanges()
+        self._round_start = state.checkpoint.version
+        for entry in state.entries:
+            self._redo(entry)
+        for record in state.clients.values():
+            self._clients[record.client] = record
+            self._subscribe(record)
+        self._round_start = self._log.version
+        self._decider = StatementDecider(self._tree, self._log, self._history)
+
+    @classmethod
+    def of_document(cls, document: bytes, *, horizon: int = HORIZON_ENTRIES) -> Server:
+        """A server of a document without clients; its checkpoint is to be stored."""
+        snapshot = DocumentTree.read(document).snapshot()
+        server = cls(StoredState(Checkpoint(0, snapshot)), horizon=horizon)
+        server._changes.checkpoint = Checkpoint(0, snapshot)
+        return server
+
+    def _redo(self, entry: LogEntry) -> None:
+        self._tree.set_version(entry.version)
+        author = Author(entry.version, entry.client, entry.number)
+        for effect in entry.effects:
+            # A deletion that repeats one from before the checkpoint has no effect.
+            if not isinstance(effect, Delete) or self._tree.exists(effect.node):
+                apply(effect, self._tree)
+                self._history.record(effect, author)
+        self._log.append(entry)
+
+    def _subscribe(self, record: ClientRecord) -> None:
+        self._search.remove(record.client)
+        self._search.add(record.client, record.subscription)
+        if record.next_subscription is not None:
+            self._search.add(record.client, record.next_subscription)
+
+    # State
+
+    @property
+    def version(self) -> int:
+        """The version of the document."""
+        return self._log.version
+
+    @property
+    def tree(self) -> DocumentTree:
+        """The document; read only."""
+        return self._tree
+
+    @property
+    def log(self) -> UpdateLog:
+        """The log; read only."""
+        return self._log
+
+    def client(self, name: str) -> ClientRecord | None:
+        """What the server knows of a client."""
+        return self._clients.get(name)
+
+    def take_changes(self) -> StateChanges:
+        """What a store has to write before the messages of the next round are sent."""
+        changes, self._changes = self._changes, StateChanges()
+        return changes
+
+    def _store(self, record: ClientRecord) -> None:
+        self._clients[record.client] = record
+        self._changes.clients[record.client] = record
+
+    def _session(self, client: str) -> _Session:
+        return self._sessions.setdefault(client, _Session())
+
+    # Inputs
+
+    def receive(self, request: Request) -> None:
+        """A request of a client; it is answered at the end of the round.
+
+        Requests may be lost, repeated and reordered.
+        """
+        if isinstance(request, CloneRequest):
+            self._clone(request)
+        else:
+            self._synchronise(request)
+
+    def disconnect(self, client: str) -> None:
+        """A client cannot be reached; it is sent nothing until its next request."""
+        self._sessions.pop(client, None)
+
+    def remove(self, client: str) -> None:
+        """A client leaves for good."""
+        if self._clients.pop(client, None) is not None:
+            self._changes.clients[client] = None
+            self._search.remove(client)
+        self._sessions.pop(client, None)
+
+    def _clone(self, request: CloneRequest) -> None:
+        known = self._clients.get(request.client)
+        if known is None and len(self._clients) >= CLIENTS_MAX:
+            raise error("sync.clients", f"the server has {CLIENTS_MAX:,} clients")
+        if known is not None and request.number < known.clone_number:
+            return
+        if known is None or request.number > known.clone_number:
+            replicas: tuple[int, ...] = ()
+            if known is not None and request.previous == known.replica:
+                replicas = (*known.previous_replicas, known.replica)[-PREVIOUS_REPLICAS_MAX:]
+            record = ClientRecord(
+                client=request.client,
+                clone_number=request.number,
+                replica=self._next_replica,
+                previous_replicas=replicas,
+                version=self.version,
+                decided=0 if known is None else known.decided,
+                epoch=0,
+                subscription=request.subscription,
+            )
+            self._next_replica += 1
+            self._changes.next_replica = self._next_replica
+            self._store(record)
+            self._subscribe(record)
+        session = self._session(request.client)
+        session.is_online = True
+        session.clone = request.number
+
+    def _synchronise(self, request: SyncRequest) -> None:
+        record = self._clients.get(request.client)
+        if record is None:
+            self._session(request.client).again = self._again(request, _UNKNOWN_CLIENT)
+            return
+        if request.replica != record.replica:
+            return
+        session = self._session(request.client)
+        session.is_online = True
+        session.is_waiting = True
+        record = self._acknowledge(record, request)
+        session.sent = record.version
+        if record.version < self._log.start or request.version > self.version:
+            session.again = self._again(request, _BEYOND_HORIZON)
+            return
+        replicas = frozenset((record.replica, *record.previous_replicas))
+        for statement in request.statements:
+            if statement.number == record.decided + 1:
+                self._tree.set_version(self.version + 1)
+                entry = self._decider.decide(record.client, replicas, statement)
+                self._log.append(entry)
+                self._changes.entries.append(entry)
+                record = replace(record, decided=statement.number)
+        if record != self._clients[request.client]:
+            self._store(record)
+
+    def _acknowledge(self, record: ClientRecord, request: SyncRequest) -> ClientRecord:
+        """The record after what a request acknowledges; a late request acknowledges less."""
+        if request.epoch == record.epoch + 1 and record.next_subscription is not None:
+            record = replace(
+                record,
+                epoch=request.epoch,
+                subscription=record.next_subscription,
+                next_subscription=None,
+                version=max(record.version, min(request.version, self.version)),
+            )
+            self._subscribe(record)
+        elif request.epoch == record.epoch:
+            version = max(record.version, min(request.version, self.version))
+            record = replace(record, version=version)
+        if request.epoch == record.epoch and request.subscription is not None:
+            record = replace(record, next_subscription=request.subscription)
+            self._subscribe(record)
+        if record != self._clients[record.client]:
+            self._store(record)
+        return record
+
+    @staticmethod
+    def _again(request: SyncRequest, reason: str) -> CloneAgain:
+        return CloneAgain(
+            client=request.client, replica=request.replica, version=request.version, reason=reason
+        )
+
+    # Rounds
+
+    def round(self) -> list[Message]:
+        """Ends a round: the messages to the clients that requested one or are affected."""
+        entries = self._log.after(self._round_start)
+        due = {name for name, session in self._sessions.items() if _is_due(session)}
+        if entries:
+            due.update(
+                name
+                for name in self._search.affected(entries)
+                if name in self._sessions and self._sessions[name].is_online
+            )
+        self._round_start = self.version
+        views = _ViewCache(self._tree)
+        messages: list[Message] = []
+        for name in sorted(due):
+            messages += self._messages(name, views)
+        self._trim()
+        return messages
+
+    def _messages(self, name: str, views: _ViewCache) -> Iterable[Message]:
+        session = self._sessions[name]
+        again, session.again = session.again, None
+        record = self._clients.get(name)
+        if session.clone is not None and record is not None:
+            number, session.clone = session.clone, None
+            session.sent = self.version
+            session.is_waiting = False
+            yield self._clone_answer(record, number, views)
+        elif again is not None:
+            session.is_waiting = False
+            if record is None:
+                del self._sessions[name]
+            yield again
+        elif record is not None:
+            was_requested, session.is_waiting = session.is_waiting, False
+            since = max(session.sent, record.version)
+            if since < self._log.start:
+                return
+            message = self._update(record, since, views)
+            if was_requested or message.patch is not None or message.reports:
+                session.sent = self.version
+                yield message
+
+    def _clone_answer(self, record: ClientRecord, number: int, views: _ViewCache) -> CloneAnswer:
+        view = views.current(record.subscription)
+        patch = self._tree.patch(self._tree.empty_view(), view, since=self.version)
+        return CloneAnswer(
+            client=record.client,
+            number=number,
+            replica=record.replica,
+            version=self.version,
+            decided=record.decided,
+            snapshot=patch or b"",
+        )
+
+    def _update(self, record: ClientRecord, since: int, views: _ViewCache) -> UpdateMessage:
+        wanted = record.next_subscription or record.subscription
+        patch = views.patch(record.subscription, wanted, since)
+        entries = self._log.after(since)
+        reports = [
+            each.report
+            for entry in entries
+            for each in entry.reports
+            if each.client == record.client
+        ]
+        own = [entry for entry in entries if entry.client == record.client]
+        reports += self._not_selected(own, views.current(wanted)) if own else []
+        return UpdateMessage(
+            client=record.client,
+            replica=record.replica,
+            since=since,
+            version=self.version,
+            since_epoch=record.epoch,
+            epoch=record.epoch + (record.next_subscription is not None),
+            decided=record.decided,
+            patch=patch,
+            reports=tuple(dict.fromkeys(reports)),
+        )
+
+    def _not_selected(self, entries: Iterable[LogEntry], view: View) -> list[Report]:
+        """Reports about what a client put into the document and does not see."""
+        reason = "the client's subscription does not select it"
+        return [
+            Report(Outcome.NOT_SELECTED, entry.number, node, "", reason)
+            for entry in entries
+            for effect in entry.effects
+            if isinstance(effect, Insert | Copy | Move)
+            and self._tree.exists(node := touched(effect))
+            and self._tree.is_live(node)
+            and not self._tree.is_in_view(node, view)
+        ]
+
+    def _trim(self) -> None:
+        """Moves the start of the log to the oldest acknowledged version, or to the horizon."""
+        if len(self._log) <= self._horizon // 2:
+            return
+        oldest = min((each.version for each in self._clients.values()), default=self.version)
+        start = max(oldest, self.version - self._horizon)
+        # A checkpoint costs as much as the document is large.
+        if start - self._log.start < max(1, self._horizon // 4):
+            return
+        self._log.forget(start)
+        self._history.forget(start)
+        self._tree.forget(start)
+        with self._tree.at_version(start):
+            snapshot = self._tree.snapshot()
+        self._changes.checkpoint = Checkpoint(start, snapshot)
+
+
+def _is_due(session: _Session) -> bool:
+    return session.is_waiting or session.clone is not None or session.again is not None
+
+
+class _ViewCache:
+    """Restrictions and patches of one round; clients with equal subscriptions share them."""
+
+    def __init__(self, tree: DocumentTree) -> None:
+        self._tree = tree
+        self._current: dict[SyncSubscription, View] = {}
+        self._patches: dict[tuple[SyncSubscription, SyncSubscription, int], bytes | None] = {}
+
+    def current(self, subscription: SyncSubscription) -> View:
+        """The restriction of the document."""
+        view = self._current.get(subscription)
+        if view is None:
+            view = self._current[subscription] = self._tree.view(subscription.compiled)
+        return view
+
+    def patch(self, before: SyncSubscription, after: SyncSubscription, since: int) -> bytes | None:
+        """The patch from one restriction, at a version, to another, now."""
+        key = before, after, since
+        if key not in self._patches:
+            new = self.current(after)
+            with self._tree.at_version(since):
+                old = self._tree.view(before.compiled)
+            self._patches[key] = self._tree.patch(old, new, since=since)
+        return self._patches[key]

@@ -1,0 +1,270 @@
+"""Runs random histories: clients that work offline, a network that loses, repeats and reorders, a
+server that is killed and restored. Everything follows from a seed.
+
+The checker compares each base with the restriction of the server's document at the same version
+after every message, and at the end, when everybody has synchronised, with the reference.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from penstock.errors import PenstockError
+from penstock.language.updates import parse_subscription
+from penstock.sync.client import Client
+from penstock.sync.client_transitions import ClientStatus
+from penstock.sync.messages import Message, Request
+from penstock.sync.reference.restriction import parse_document, restrict
+from penstock.sync.server import Server
+from penstock.sync.server_state import StoredState
+from penstock.sync.simulation.workload import (
+    NAMESPACES,
+    random_document,
+    random_statement,
+    random_subscription,
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HistoryOptions:
+    """The faults and the size of a history."""
+
+    clients: int = 3
+    steps: int = 150
+    document_nodes: int = 16
+    loss: float = 0.1
+    """Probability that a message is lost."""
+    repetition: float = 0.1
+    """Probability that a message is delivered twice."""
+    reordering: float = 0.2
+    """Probability that a message is overtaken by a later one."""
+    offline: float = 0.05
+    """Probability of a step that takes a client offline, or back."""
+    kill: float = 0.01
+    """Probability of a step that kills the server and restores it from what is stored."""
+    subscription_change: float = 0.03
+    horizon: int = 24
+    """Entries of the server's log; small, so that clients have to clone again."""
+
+
+@dataclass(slots=True)
+class HistorySummary:
+    """What happened in a history."""
+
+    statements: int = 0
+    refused: int = 0
+    messages: int = 0
+    lost: int = 0
+    kills: int = 0
+    clones: int = 0
+    reports: int = 0
+    outcomes: dict[str, int] = field(default_factory=dict)
+
+
+class Divergence(AssertionError):  # noqa: N818
+    """A cache differs from the restriction of the server's document."""
+
+
+def run_history(seed: int, options: HistoryOptions | None = None) -> HistorySummary:
+    """Runs the history of a seed.
+
+    Raises
+    ------
+    Divergence
+        A base differs from the restriction, or the clients cannot synchronise.
+    """
+    simulation = _Simulation(seed, options or HistoryOptions())
+    simulation.run()
+    return simulation.summary
+
+
+class _Simulation:
+    def __init__(self, seed: int, options: HistoryOptions) -> None:
+        self._seed = seed
+        self._options = options
+        self._rng = random.Random(seed)
+        document = random_document(self._rng, size=options.document_nodes)
+        self._server = Server.of_document(document, horizon=options.horizon)
+        checkpoint = self._server.take_changes().checkpoint
+        assert checkpoint is not None
+        self._store = StoredState(checkpoint)
+        self._clients = {
+            name: Client(name, random_subscription(self._rng))
+            for name in (f"client{number}" for number in range(options.clients))
+        }
+        self._offline: set[str] = set()
+        self._to_server: list[Request] = []
+        self._to_clients: list[Message] = []
+        self.summary = HistorySummary()
+
+    def run(self) -> None:
+        if self._rng.random() < 0.9:
+            self._quiesce()
+        for _ in range(self._options.steps):
+            self._step()
+        self._quiesce()
+        for client in self._clients.values():
+            self._check_finally(client)
+        self._check_store()
+
+    def _step(self) -> None:
+        rng, options = self._rng, self._options
+        client = rng.choice(list(self._clients.values()))
+        chance = rng.random()
+        if chance < options.kill:
+            self._kill()
+        elif chance < options.kill + options.offline:
+            self._offline ^= {client.name}
+            if client.name in self._offline:
+                self._server.disconnect(client.name)
+        elif chance < options.kill + options.offline + options.subscription_change:
+            client.subscribe(random_subscription(rng))
+        else:
+            rng.choice(
+                [
+                    *[self._statement] * 4,
+                    self._undo,
+                    *[self._request] * 2,
+                    *[self._deliver] * 4,
+                    *[self._round] * 2,
+                ]
+            )(client)
+
+    def _statement(self, client: Client) -> None:
+        if client.status is ClientStatus.NEW or (not client.version and not client.tree.root):
+            return
+        before = client.canonical_xml()
+        try:
+            client.update(random_statement(self._rng, client), namespaces=dict(NAMESPACES))
+            self.summary.statements += 1
+        except PenstockError as refused:
+            self.summary.refused += 1
+            if client.canonical_xml() != before:
+                raise self._divergence("a refused statement changed the cache") from refused
+
+    def _undo(self, client: Client) -> None:
+        try:
+            if self._rng.random() < 0.6:
+                client.undo()
+            else:
+                client.redo()
+        except PenstockError:
+            self.summary.refused += 1
+
+    def _request(self, client: Client) -> None:
+        if client.name not in self._offline:
+            self._send_requests([client.request()])
+
+    def _send_requests(self, requests: Iterable[Request]) -> None:
+        for request in requests:
+            self._to_server += [request] * self._copies()
+
+    def _copies(self) -> int:
+        """How often a message arrives."""
+        self.summary.messages += 1
+        if self._rng.random() < self._options.loss:
+            self.summary.lost += 1
+            return 0
+        return 2 if self._rng.random() < self._options.repetition else 1
+
+    def _position(self, link: Sequence[object]) -> int:
+        """Which message of a link arrives next."""
+        if self._rng.random() < self._options.reordering:
+            return self._rng.randrange(len(link))
+        return 0
+
+    def _deliver(self, _client: Client) -> None:
+        if self._to_server and (not self._to_clients or self._rng.random() < 0.5):
+            self._server.receive(self._to_server.pop(self._position(self._to_server)))
+        elif self._to_clients:
+            message = self._to_clients.pop(self._position(self._to_clients))
+            if message.client not in self._offline:
+                self._hand_over(message)
+
+    def _hand_over(self, message: Message) -> None:
+        client = self._clients[message.client]
+        before = client.status, client.version
+        answers = client.receive(message)
+        if before[0] is ClientStatus.CLONING and client.status is ClientStatus.CLONED:
+            self.summary.clones += 1
+        if (client.status, client.version) != before:
+            self._check_base(client)
+        for report in client.take_reports():
+            self.summary.reports += 1
+            outcomes = self.summary.outcomes
+            outcomes[report.outcome] = outcomes.get(report.outcome, 0) + 1
+        self._send_requests(answers)
+
+    def _round(self, _client: Client) -> None:
+        messages = self._server.round()
+        self._store.write(self._server.take_changes())
+        for message in messages:
+            self._to_clients += [message] * self._copies()
+
+    def _kill(self) -> None:
+        """Kills the server; what it did since the last round is lost."""
+        self.summary.kills += 1
+        self._server = Server(self._store, horizon=self._options.horizon)
+        self._to_clients.clear()
+
+    def _quiesce(self) -> None:
+        """Lets everybody synchronise, without faults."""
+        self._offline.clear()
+        for _ in range(20):
+            for request in self._to_server:
+                self._server.receive(request)
+            self._to_server.clear()
+            messages = self._to_clients + self._server.round()
+            self._store.write(self._server.take_changes())
+            self._to_clients = []
+            for message in messages:
+                client = self._clients[message.client]
+                self._to_server += client.receive(message)
+                client.take_reports()
+            if not self._to_server and all(map(self._is_settled, self._clients.values())):
+                return
+            self._to_server += [client.request() for client in self._clients.values()]
+        raise self._divergence("the clients cannot synchronise")
+
+    def _is_settled(self, client: Client) -> bool:
+        return (
+            client.status is ClientStatus.CLONED
+            and not client.pending
+            and not client.has_subscription_change
+            and client.version == self._server.version
+        )
+
+    # Checks
+
+    def _check_base(self, client: Client) -> None:
+        """Compares a base with the restriction at its version, if the server knows that."""
+        if client.status is not ClientStatus.CLONED:
+            return
+        tree = self._server.tree
+        if not self._server.log.start <= client.version <= self._server.version:
+            return
+        with tree.at_version(client.version):
+            view = tree.view(client.subscription.compiled)
+            expected = tree.restricted(view).canonical_xml()
+        if client.base_xml() != expected:
+            raise self._divergence(f"{client.name} has {client.base_xml()!r}, not {expected!r}")
+
+    def _check_finally(self, client: Client) -> None:
+        self._check_base(client)
+        document = self._server.tree.canonical_xml()
+        subscription = client.subscription
+        query = parse_subscription(subscription.query, namespaces=dict(subscription.namespaces))
+        expected = restrict(parse_document(document), query).canonical_xml()
+        if client.canonical_xml() != expected:
+            message = f"{client.name} has {client.canonical_xml()!r}, not {expected!r}"
+            raise self._divergence(f"{message}, of {document!r}")
+
+    def _check_store(self) -> None:
+        restored = Server(self._store, horizon=self._options.horizon)
+        if restored.tree.canonical_xml() != self._server.tree.canonical_xml():
+            raise self._divergence("the restored document differs")
+
+    def _divergence(self, message: str) -> Divergence:
+        return Divergence(f"seed {self._seed}: {message}")

@@ -1,0 +1,141 @@
+"""Random documents, subscriptions and statements. Names are few, so that operations meet."""
+
+from __future__ import annotations
+
+import random
+from typing import Final
+
+from penstock.sync.client import Client
+from penstock.sync.document_tree import DOCUMENT, NodeKind
+from penstock.sync.path_evaluation import PathEvaluator, TreeRef
+from penstock.sync.subscription import SyncSubscription
+
+NAMES: Final = ("a", "b", "c", "p:d")
+TEXTS: Final = ("1", "2", "x", "y&", " ")
+NAMESPACES: Final = (("p", "urn:p"),)
+
+_BROAD: Final = ("/*", "/r/*", "//a | //b", "//a | //p:d")
+
+_SUBSCRIPTIONS: Final = (
+    "/*",
+    "/r/a",
+    "/r/*/b",
+    "//b",
+    "//c",
+    "//p:d",
+    "//a/b",
+    "//a//c",
+    "//a | //p:d/b",
+    "//text()",
+    "/r/a/text()",
+    "//a/@k",
+    "//@k | //c/text()",
+    "//a[b]",
+    "//a[not(c)]",
+    "//b[. = '1']",
+    "//a[@k = '1']/b",
+    "//*[@k]",
+    "/r/*[2]",
+    "//a[last()]",
+    "//b[1]/c | //p:d",
+    "//a[count(b) > 1]",
+    "//a[text() = 'x']",
+    "//*[contains(., '2')]",
+    "//b!count()",
+)
+
+
+def random_document(rng: random.Random, *, size: int) -> bytes:
+    """A document with elements, text, attributes, comments and instructions."""
+    budget = [size]
+    content = "".join(_content(rng, budget, 0) for _ in range(size))
+    prolog = rng.choice(["", "<!--prolog-->", '<?style href="a"?>'])
+    return f'{prolog}<r xmlns:p="urn:p">{content}</r>'.encode()
+
+
+def _content(rng: random.Random, budget: list[int], depth: int) -> str:
+    if budget[0] <= 0:
+        return ""
+    budget[0] -= 1
+    kind = rng.random()
+    if kind < 0.3:
+        return rng.choice(TEXTS).replace("&", "&amp;")
+    if kind < 0.35:
+        return rng.choice(["<!--c-->", "<?i d?>"])
+    name = rng.choice(NAMES)
+    attributes = "".join(
+        f' {key}="{rng.choice(TEXTS[:2])}"' for key in ("k", "p:k") if rng.random() < 0.3
+    )
+    declares = ' xmlns:p="urn:p"' if rng.random() < 0.05 else ""
+    count = rng.randrange(4) if depth < 5 else 0
+    inner = "".join(_content(rng, budget, depth + 1) for _ in range(count))
+    return f"<{name}{declares}{attributes}>{inner}</{name}>"
+
+
+def random_subscription(rng: random.Random) -> SyncSubscription:
+    """One of a set of queries with every kind of predicate, often one that selects much."""
+    queries = _BROAD if rng.random() < 0.5 else _SUBSCRIPTIONS
+    return SyncSubscription(rng.choice(queries), NAMESPACES)
+
+
+def random_statement(rng: random.Random, client: Client) -> str:
+    """A statement about the client's cache; some are refused."""
+    target = _path(rng, client)
+    function = rng.choice(
+        (
+            *("insert", "insertBefore", "insertAfter") * 2,
+            *("delete",) * 2,
+            *("update",) * 5,
+            *("copy", "copyBefore", "copyAfter"),
+            *("move", "moveBefore", "moveAfter") * 2,
+        )
+    )
+    if function == "delete":
+        return f"{target}!delete()"
+    if function == "update":
+        return f'{target}!update("{rng.choice(("a", "b", "c", "1", "2", "x"))}")'
+    if function.startswith("insert"):
+        return f"{target}!{function}({_plain_path(rng)})"
+    return f"{target}!{function}({_path(rng, client)})"
+
+
+def _plain_path(rng: random.Random) -> str:
+    text = f'"{rng.choice(TEXTS)}"'
+    name = rng.choice(NAMES)
+    return rng.choice(
+        [
+            name,
+            f"{name}/{text}",
+            f"{name}/{rng.choice(NAMES)}",
+            text,
+            f"@k/{text}",
+            f"{name}/@k/{text}",
+        ]
+    )
+
+
+def _path(rng: random.Random, client: Client) -> str:
+    if rng.random() < 0.25:
+        name = rng.choice(NAMES)
+        return rng.choice(
+            [f"//{name}", f"//{name}/*", f"/r/{name}[0]", f"//({name})[-1]", f"//{name}/@k", "//@k"]
+        )
+    return _path_to_node(rng, client)
+
+
+def _path_to_node(rng: random.Random, client: Client) -> str:
+    """A path to one random node of the cache."""
+    evaluator = PathEvaluator(client.tree)
+    ref = TreeRef((DOCUMENT,), NodeKind.DOCUMENT)
+    path = ""
+    while True:
+        children = [
+            each
+            for each in evaluator.children(ref)
+            if each.kind in (NodeKind.ELEMENT, NodeKind.TEXT)
+        ]
+        if not children or (path and rng.random() < 0.35):
+            return path or "/r"
+        at = rng.randrange(len(children))
+        path += f"/*[{at}]"
+        ref = children[at]

@@ -1,0 +1,227 @@
+"""Statements on a client's cache: what they select, what they change, what is refused."""
+
+from __future__ import annotations
+
+import pytest
+
+from penstock.errors import PenstockError, UpdateError
+from penstock.language.updates import at
+from penstock.sync import Client, Server, SyncSubscription
+from support.contracts.native_engines import needs_native
+
+pytestmark = needs_native
+
+MENU = (
+    b"<City><Restaurant><Name>A</Name><Entree><Name>Soup</Name><Price>1</Price></Entree>"
+    b"<Entree><Name>Bread</Name><Rating>5</Rating><Price>2</Price></Entree></Restaurant>"
+    b"<Restaurant/></City>"
+)
+
+EMPTY = b"<Restaurant></Restaurant>"
+
+
+def cache(document: bytes, subscription: str = "/*", **namespaces: str) -> Client:
+    server = Server.of_document(document)
+    client = Client("one", SyncSubscription(subscription, tuple(namespaces.items())))
+    server.receive(client.clone())
+    for message in server.round():
+        client.receive(message)
+    return client
+
+
+def after(statement: str, document: bytes = MENU, subscription: str = "/*") -> bytes:
+    client = cache(document, subscription)
+    client.update(statement)
+    return client.canonical_xml()
+
+
+@pytest.mark.parametrize(
+    ("statement", "before", "after_it"),
+    [
+        ("*/Restaurant[1]!insert(Phone)", EMPTY, b"<Restaurant><Phone></Phone></Restaurant>"),
+        (
+            '*/Restaurant[0]!insert(Entree/Name/"Black bean soup")',
+            b"</Restaurant><Restaurant>",
+            b"<Entree><Name>Black bean soup</Name></Entree></Restaurant><Restaurant>",
+        ),
+        (
+            '*/Restaurant/Entree[1]!insert(@Note/"Sunday Only")',
+            b"<Entree><Name>Bread",
+            b'<Entree Note="Sunday Only"><Name>Bread',
+        ),
+        ("*/Restaurant[1]!insertBefore(Cafe)", EMPTY, b"<Cafe></Cafe>" + EMPTY),
+        ("*/Restaurant/Name!delete()", b"<Name>A</Name>", b""),
+        (
+            "*/Restaurant/Entree/Price!moveAfter(../Rating)",
+            b"<Rating>5</Rating><Price>2</Price>",
+            b"<Price>2</Price><Rating>5</Rating>",
+        ),
+        ('*/Restaurant/Entree[1]/Name/*!update("Onion soup")', b"Bread", b"Onion soup"),
+        ('*/Restaurant[1]!update("Cafe")', b"<Restaurant></Restaurant>", b"<Cafe></Cafe>"),
+        (
+            "*/Restaurant[1]!copy(//(Restaurant/Entree)[0]/*)",
+            b"<Restaurant></Restaurant>",
+            b"<Restaurant><Name>Soup</Name><Price>1</Price></Restaurant>",
+        ),
+        (
+            "//Rating!copyBefore(//Restaurant[0]/Entree[0]/*)",
+            b"<Rating>",
+            b"<Name>Soup</Name><Price>1</Price><Rating>",
+        ),
+        (
+            "//Rating!copyAfter(//Restaurant[0]/Entree[0]/*)",
+            b"</Rating>",
+            b"</Rating><Name>Soup</Name><Price>1</Price>",
+        ),
+        ("//Entree[Price > 1]/Rating/text()!update('6')", b"<Rating>5", b"<Rating>6"),
+        (
+            "//Entree[Name = 'Soup' and not(Rating)]!delete()",
+            b"<Entree><Name>Soup</Name><Price>1</Price></Entree>",
+            b"",
+        ),
+        ("//Rating!insertAfter('text')", b"</Rating>", b"</Rating>text"),
+    ],
+)
+def test_statements_of_the_paper(statement: str, before: bytes, after_it: bytes) -> None:
+    document = cache(MENU).canonical_xml()
+    assert document.count(before) == 1
+    assert after(statement) == document.replace(before, after_it)
+
+
+def test_every_target_is_changed() -> None:
+    assert after("*/Restaurant!insert(Phone)").count(b"<Phone></Phone></Restaurant>") == 2
+
+
+def test_sources_are_evaluated_for_each_target_before_the_statement() -> None:
+    document = b"<a><b>1</b><b>2</b></a>"
+    assert after("/a/b!copy(/a/b/*)", document) == b"<a><b>112</b><b>212</b></a>"
+    assert after("/a/b!copy(*)", document) == b"<a><b>11</b><b>22</b></a>"
+    assert after("/a/b[1]!move(/a/b/*)", document) == b"<a><b></b><b>12</b></a>"
+
+
+def test_attributes_are_copied_and_moved() -> None:
+    document = b'<a><b k="1" l="2"/><c/></a>'
+    assert after("/a/c!copy(/a/b/@*)", document) == (
+        b'<a><b k="1" l="2"></b><c k="1" l="2"></c></a>'
+    )
+    assert after("/a/c!move(../b/@k)", document) == b'<a><b l="2"></b><c k="1"></c></a>'
+    assert after("/a/b/@k!delete()", document) == b'<a><b l="2"></b><c></c></a>'
+    assert after("/a/b/@k!update('3')", document) == b'<a><b k="3" l="2"></b><c></c></a>'
+
+
+def test_comments_and_instructions_can_be_changed() -> None:
+    document = b"<a><!--c--><?p d?></a>"
+    assert after("/a/comment()!update('e')", document) == b"<a><!--e--><?p d?></a>"
+    assert after("/a/pi()!update('e')", document) == b"<a><!--c--><?p e?></a>"
+    assert after("//comment()!delete()", document) == b"<a><?p d?></a>"
+
+
+def test_a_text_of_several_nodes_is_one() -> None:
+    client = cache(b"<a>x<b/>y</a>")
+    client.update("/a/b!delete()")
+    client.update('/a/text()[0]!update("z")')
+    assert client.canonical_xml() == b"<a>z</a>"
+
+
+def test_the_python_api_takes_any_value() -> None:
+    client = cache(b"<a>x</a>")
+    client.update(at("/a/text()").update("\"'"))
+    assert client.canonical_xml() == b"<a>\"'</a>"
+    assert client.pending[0].text == "update with a value that has no literal"
+
+
+@pytest.mark.parametrize(
+    ("statement", "code"),
+    [
+        ("/City/Bar!delete()", "update.no-target"),
+        ("/City/Restaurant!copy(//Bar)", "update.no-target"),
+        ("/City/Restaurant[7]!delete()", "update.no-target"),
+        ("/City!delete()", "update.root"),
+        ("/City!insertAfter(x)", "update.root"),
+        ("/!insert(x)", "update.root"),
+        ("//Entree!move(/City)", "update.cycle"),
+        ("//Entree[0]/Name!move(//Entree[0])", "update.cycle"),
+        ("//Name/text()!insert(x)", "update.kind"),
+        ("//Name!insertBefore(@k/'v')", "update.kind"),
+        ("/!delete()", "update.kind"),
+        ("//Name!update('a b')", "update.content"),
+    ],
+)
+def test_refused_statements_change_nothing(statement: str, code: str) -> None:
+    client = cache(MENU)
+    before = client.canonical_xml()
+    with pytest.raises(UpdateError) as refused:
+        client.update(statement)
+    assert refused.value.code == code
+    assert client.canonical_xml() == before
+    assert not client.pending
+
+
+def test_bare_ancestors_are_not_changed_but_get_content() -> None:
+    client = cache(MENU, "//Price")
+    for statement in (
+        "/City/Restaurant!delete()",
+        "/City/Restaurant!update('x')",
+        "/City!move(/City/Restaurant/Entree)",
+        "/City!copy(/City/Restaurant/Entree)",
+        "/City/Restaurant!insert(@k/'v')",
+    ):
+        with pytest.raises(UpdateError) as refused:
+            client.update(statement)
+        assert refused.value.code == "update.bare", statement
+    client.update("/City/Restaurant/Entree[1]!insert(Price/'3')")
+    client.update("//Price[0]!move(//Price[-1]/*)")
+    assert b"<Price>3</Price>" not in client.canonical_xml()
+
+
+def test_undo_and_redo_of_what_was_not_sent() -> None:
+    client = cache(b"<a><b>1</b></a>")
+    client.update("/a/b/*!update('2')")
+    client.update("/a!insert(c)")
+    assert client.undo() == 2
+    assert client.undo() == 1
+    assert client.canonical_xml() == b"<a><b>1</b></a>"
+    assert not client.pending
+    with pytest.raises(PenstockError) as refused:
+        client.undo()
+    assert refused.value.code == "sync.undo"
+    assert client.redo() == 1
+    assert client.canonical_xml() == b"<a><b>2</b></a>"
+    client.update("/a/b!delete()")
+    with pytest.raises(PenstockError):
+        client.redo()
+
+
+def test_undo_and_redo_of_what_was_sent() -> None:
+    client = cache(b"<a><b k='1'>1</b><c/></a>")
+    original = client.canonical_xml()
+    client.update("/a/b/*!update('2')")
+    client.update("/a/c!move(/a/b)")
+    client.update("/a/c/b/@k!delete()")
+    client.update("/a/c!copyAfter(/a/c)")
+    client.update("/a/c[0]!delete()")
+    changed = client.canonical_xml()
+    client.request()
+    for _ in range(5):
+        client.undo()
+    assert client.canonical_xml() == original
+    assert len(client.pending) == 10
+    for _ in range(5):
+        client.redo()
+    assert client.canonical_xml() == changed
+
+
+def test_a_client_without_a_cache_changes_nothing() -> None:
+    client = Client("one", SyncSubscription("/*"))
+    with pytest.raises(PenstockError) as refused:
+        client.update("/a!delete()")
+    assert refused.value.code == "sync.not-cloned"
+
+
+def test_pending_statements_are_limited(monkeypatch: pytest.MonkeyPatch) -> None:
+    client = cache(b"<a/>")
+    monkeypatch.setattr("penstock.sync.client.PENDING_STATEMENTS_MAX", 1)
+    client.update("/a!insert(b)")
+    with pytest.raises(PenstockError) as refused:
+        client.update("/a!insert(b)")
+    assert refused.value.code == "sync.pending"
