@@ -63,26 +63,24 @@ impl PathAlignment {
         is_aligned
     }
 
-    /// The depths that step `wanted` can take if the last step to the structural `node` takes the
-    /// end of the path.
-    pub fn depths_of_step(&mut self, segment: &Segment, node: u32, wanted: u32) -> DepthSet {
-        let mut steps = std::mem::take(&mut self.steps);
-        steps.clear();
+    /// Prepares the structural `node`, for [`PathAlignment::depths_of_step`].
+    pub fn set_node(&mut self, segment: &Segment, node: u32) {
+        self.steps.clear();
         let mut at = node;
         while at != ROOT {
             let link = segment.parent_links[at as usize];
             let test = link.edge & !ParentLink::DESCENDANT;
             let passed = self.passed.iter().find(|known| known.0 == test);
-            steps.push(AlignedStep {
+            self.steps.push(AlignedStep {
                 is_descendant: link.edge & ParentLink::DESCENDANT != 0,
                 depths: passed.map_or(0, |known| known.1),
             });
             at = link.parent;
         }
-        steps.reverse();
+        self.steps.reverse();
         // Top-down: the depths of each step, given the steps before it.
         let mut before: Option<DepthSet> = None;
-        for step in &mut steps {
+        for step in &mut self.steps {
             step.depths &= match (before, step.is_descendant) {
                 (None, true) => DepthSet::MAX,
                 (None, false) => 1,
@@ -91,7 +89,12 @@ impl PathAlignment {
             };
             before = Some(step.depths);
         }
-        // Bottom-up: those from which the remaining steps reach the end.
+    }
+
+    /// The depths that step `wanted` can take if the last step to the node takes the end of the path.
+    pub fn depths_of_step(&self, wanted: u32) -> DepthSet {
+        let steps = &self.steps;
+        // Bottom-up: the depths from which the remaining steps reach the end.
         let mut reaching = steps.last().map_or(0, |last| last.depths) & 1 << (self.depth - 1);
         for number in (wanted as usize..steps.len() - 1).rev() {
             let above = if steps[number + 1].is_descendant {
@@ -101,7 +104,6 @@ impl PathAlignment {
             };
             reaching = steps[number].depths & above;
         }
-        self.steps = steps;
         reaching
     }
 }

@@ -72,6 +72,14 @@ impl ArenaList {
         self.len == 0
     }
 
+    /// The items that were appended since `start`.
+    fn since(start: usize, arena: &[u32]) -> ArenaList {
+        ArenaList {
+            start: start as u32,
+            len: (arena.len() - start) as u32,
+        }
+    }
+
     /// Its positions in the arena.
     #[inline]
     fn range(self) -> std::ops::Range<usize> {
@@ -84,7 +92,7 @@ impl ArenaList {
 pub(super) struct State {
     /// Nodes that a child step can leave.
     child_sources: ArenaList,
-    /// Nodes, here or above, that a descendant step can leave.
+    /// Nodes, here or above, that a descendant step can leave, ascending.
     descendant_sources: ArenaList,
     /// Nodes with conditions.
     pub conditional: ArenaList,
@@ -96,6 +104,8 @@ pub(super) struct State {
     operands: ArenaList,
     /// Steps to create the state.
     build_steps: u32,
+    /// The digest of the descendant sources.
+    sources_digest: u128,
 }
 
 /// A distinct label path. An element waits for it, so it fits one cache line.
@@ -221,12 +231,21 @@ pub(super) struct Automaton {
     pub restriction: Option<Arc<ClassRestriction>>,
 }
 
-/// The trie nodes of the state under construction.
+/// The state under construction. Its trie nodes and what belongs to them are spread over a large
+/// segment, so every list is prefetched while the one that refers to it is read.
 #[derive(Default)]
 struct Determinizer {
+    /// The nodes that the last symbol led to.
     reached: Vec<u32>,
-    descendant_sources: HashTable<u32, ()>,
-    new_descendant_sources: Vec<u32>,
+    /// Those of them that a descendant step can leave.
+    descendant_sources: Vec<u32>,
+    child_sources: Vec<u32>,
+    conditional: Vec<u32>,
+    /// Classes that match unconditionally.
+    accepts: Vec<u32>,
+    /// Classes that must be verified.
+    candidates: Vec<u32>,
+    operands: Vec<u32>,
 }
 
 impl Automaton {
@@ -265,7 +284,7 @@ impl Automaton {
         self.states_by_digest = HashTable::default();
         self.determinizer.reached.clear();
         self.determinizer.reached.push(ROOT);
-        let state = self.intern_state(segment, ArenaList::default());
+        let state = self.intern_state(segment, NONE);
         self.paths.push(LabelPath {
             last_seen: 0,
             state,
@@ -436,52 +455,72 @@ impl Automaton {
 
     /// The state that `symbol` leads to.
     fn add_transition(&mut self, segment: &Segment, from: u32, symbol: u32) -> u32 {
-        let from = self.states[from as usize];
+        let State {
+            child_sources,
+            descendant_sources,
+            ..
+        } = self.states[from as usize];
         let tests = self.alphabet.tests_of(symbol);
         let reached = &mut self.determinizer.reached;
         reached.clear();
-        for at in from.child_sources.range() {
-            follow_edges(segment.children_of(self.arena[at]), tests, reached);
-        }
-        for at in from.descendant_sources.range() {
-            follow_edges(segment.descendants_of(self.arena[at]), tests, reached);
-        }
+        let sources = &self.arena[child_sources.range()];
+        follow_edges(segment, StepKind::Child, sources, tests, reached);
+        let sources = &self.arena[descendant_sources.range()];
+        follow_edges(segment, StepKind::Descendant, sources, tests, reached);
         if let Some(restriction) = &self.restriction {
             reached.retain(|&node| restriction.has_node(node));
         }
-        self.intern_state(segment, from.descendant_sources)
+        self.intern_state(segment, from)
     }
 
-    /// The state of the nodes in `determinizer.reached`; `inherited` are the descendant sources of
-    /// the state above.
-    fn intern_state(&mut self, segment: &Segment, inherited: ArenaList) -> u32 {
+    /// The state of the nodes in `determinizer.reached`, which a symbol reached from the state
+    /// `from`.
+    fn intern_state(&mut self, segment: &Segment, from: u32) -> u32 {
+        // The first state is reached from no other.
+        let (inherited, mut sources_digest) = match self.states.get(from as usize) {
+            Some(from) => (from.descendant_sources, from.sources_digest),
+            None => (ArenaList::default(), 0),
+        };
         let Determinizer {
             reached,
             descendant_sources,
-            new_descendant_sources,
+            ..
         } = &mut self.determinizer;
         descendant_sources.clear();
-        new_descendant_sources.clear();
         let mut digest = 0u128;
-        for at in inherited.range() {
-            let node = self.arena[at];
-            descendant_sources.insert(node, ());
-            digest = digest.wrapping_add(digest_of_number(u64::from(node) << 1 | 1));
-        }
         for &node in &*reached {
             digest = digest.wrapping_add(digest_of_number(u64::from(node) << 1));
-            let is_source = !segment.descendants_of(node).is_empty();
-            if is_source && descendant_sources.insert(node, ()).is_none() {
-                new_descendant_sources.push(node);
-                digest = digest.wrapping_add(digest_of_number(u64::from(node) << 1 | 1));
+            let (this, next) = segment.edges_of(node);
+            if this.accept < next.accept {
+                prefetch(&segment.accepts, this.accept as usize);
             }
+            if this.required < next.required {
+                prefetch(&segment.required, this.required as usize);
+            }
+            if this.descendant < next.descendant {
+                descendant_sources.push(node);
+            }
+        }
+        descendant_sources.sort_unstable();
+        let mut above = self.arena[inherited.range()].iter().peekable();
+        descendant_sources.retain(|node| {
+            while above.next_if(|&above| above < node).is_some() {}
+            above.peek() != Some(&node)
+        });
+        for &node in &*descendant_sources {
+            let of_source = digest_of_number(u64::from(node) << 1 | 1);
+            sources_digest = sources_digest.wrapping_add(of_source);
         }
         // The sum does not depend on the order of nodes, so they need no sorting; 128 bits do not
         // collide.
+        let digest = digest.wrapping_add(sources_digest);
         if let Some(&state) = self.states_by_digest.get(&digest) {
             return state;
         }
-        let state = self.build_state(segment, inherited);
+        let state = State {
+            sources_digest,
+            ..self.build_state(segment, inherited)
+        };
         self.states.push(state);
         let number = self.states.len() as u32 - 1;
         self.states_by_digest.insert(digest, number);
@@ -489,100 +528,162 @@ impl Automaton {
     }
 
     fn build_state(&mut self, segment: &Segment, inherited: ArenaList) -> State {
-        let reached = std::mem::take(&mut self.determinizer.reached);
-        let has_children = |&&node: &&u32| !segment.children_of(node).is_empty();
-        let has_conditions = |&&node: &&u32| !segment.conditions_of(node).is_empty();
-        let restriction = self.restriction.clone();
-        let restriction = restriction.as_deref();
-        let has_class =
-            |class: &u32| restriction.is_none_or(|only| only.has_class(class & !VERIFY));
-        let accepts = || {
-            reached
-                .iter()
-                .flat_map(|&node| segment.accepts_of(node))
-                .copied()
-                .filter(has_class)
-        };
+        let mut determinizer = std::mem::take(&mut self.determinizer);
+        determinizer.collect(segment, &self.matches, self.restriction.as_deref());
+        let Determinizer {
+            reached,
+            descendant_sources,
+            child_sources,
+            conditional,
+            accepts,
+            candidates,
+            operands,
+        } = &mut determinizer;
+        // Sorted, because the order in which conditions are decided must not depend on the path that
+        // reached the state first.
+        conditional.sort_unstable();
+        operands.sort_unstable();
+        operands.dedup();
         let first_mask = self.masks.len();
-        self.matches.masks_of(
-            accepts().filter(|class| class & VERIFY == 0),
-            &mut self.masks,
-        );
-        let mut state = State {
-            child_sources: self.push_list(reached.iter().filter(has_children).copied()),
-            conditional: self.push_sorted(reached.iter().filter(has_conditions).copied()),
+        self.matches.masks_of(accepts, &mut self.masks);
+        let descendant_sources = self.push_merged(inherited, descendant_sources);
+        let steps = (reached.len() + descendant_sources.len as usize) * STEPS_PER_NODE;
+        let state = State {
+            child_sources: self.push_list(child_sources),
+            descendant_sources,
+            conditional: self.push_list(conditional),
             accepts: ArenaList {
                 start: first_mask as u32,
                 len: (self.masks.len() - first_mask) as u32,
             },
-            candidates: self.push_list(
-                accepts()
-                    .filter(|class| class & VERIFY != 0)
-                    .map(|class| class & !VERIFY),
-            ),
-            ..State::default()
+            candidates: self.push_list(candidates),
+            operands: self.push_list(operands),
+            build_steps: u32::try_from(steps).unwrap_or(u32::MAX),
+            sources_digest: 0,
         };
-        let start = self.arena.len();
-        self.arena.extend_from_within(inherited.range());
-        self.arena
-            .extend_from_slice(&self.determinizer.new_descendant_sources);
-        state.descendant_sources = ArenaList {
-            start: start as u32,
-            len: (self.arena.len() - start) as u32,
-        };
-        let mut operands: Vec<u32> = reached
-            .iter()
-            .flat_map(|&node| {
-                segment
-                    .required_of(node)
-                    .iter()
-                    .map(move |&one| (node, one))
-            })
-            .filter(|&(node, operand)| restriction.is_none_or(|only| only.requires(node, operand)))
-            .map(|(_, operand)| operand)
-            .collect();
-        operands.sort_unstable();
-        operands.dedup();
-        state.operands = self.push_list(operands.into_iter());
-        let nodes = reached.len() + state.descendant_sources.len as usize;
-        let steps = nodes * STEPS_PER_NODE;
-        state.build_steps = u32::try_from(steps).unwrap_or(u32::MAX);
-        self.determinizer.reached = reached;
+        self.determinizer = determinizer;
         state
     }
 
-    /// Sorted, because the order in which conditions are decided must not depend on the path that
-    /// reached the state first.
-    fn push_sorted(&mut self, items: impl Iterator<Item = u32>) -> ArenaList {
-        let list = self.push_list(items);
-        self.arena[list.range()].sort_unstable();
-        list
+    /// Appends a list of the arena, merged with another list; both ascend and have no item in
+    /// common.
+    fn push_merged(&mut self, list: ArenaList, others: &[u32]) -> ArenaList {
+        let start = self.arena.len();
+        self.arena.reserve(list.len as usize + others.len());
+        let mut others = others.iter().peekable();
+        for at in list.range() {
+            let item = self.arena[at];
+            while let Some(&other) = others.next_if(|&&other| other < item) {
+                self.arena.push(other);
+            }
+            self.arena.push(item);
+        }
+        self.arena.extend(others);
+        ArenaList::since(start, &self.arena)
     }
 
-    fn push_list(&mut self, items: impl Iterator<Item = u32>) -> ArenaList {
+    fn push_list(&mut self, items: &[u32]) -> ArenaList {
         let start = self.arena.len();
-        self.arena.extend(items);
-        ArenaList {
-            start: start as u32,
-            len: (self.arena.len() - start) as u32,
+        self.arena.extend_from_slice(items);
+        ArenaList::since(start, &self.arena)
+    }
+}
+
+impl Determinizer {
+    /// Fills the other lists with what belongs to the nodes that were reached.
+    fn collect(
+        &mut self,
+        segment: &Segment,
+        matches: &MatchBitmap,
+        restriction: Option<&ClassRestriction>,
+    ) {
+        self.child_sources.clear();
+        self.conditional.clear();
+        self.accepts.clear();
+        self.candidates.clear();
+        self.operands.clear();
+        for &node in &self.reached {
+            let (this, next) = segment.edges_of(node);
+            if this.child < next.child {
+                self.child_sources.push(node);
+            }
+            if this.condition < next.condition {
+                prefetch(&segment.conditions, this.condition as usize);
+                self.conditional.push(node);
+            }
+            for &class in &segment.accepts[this.accept as usize..next.accept as usize] {
+                if restriction.is_some_and(|only| !only.has_class(class & !VERIFY)) {
+                    continue;
+                }
+                if class & VERIFY == 0 {
+                    matches.prefetch_bit(class);
+                    self.accepts.push(class);
+                } else {
+                    self.candidates.push(class & !VERIFY);
+                }
+            }
+            for &operand in &segment.required[this.required as usize..next.required as usize] {
+                if restriction.is_none_or(|only| only.requires(node, operand)) {
+                    self.operands.push(operand);
+                }
+            }
         }
     }
 }
 
-/// Appends the nodes that edges with one of `tests` lead to.
+/// Which edges of a trie node are followed.
+#[derive(Clone, Copy)]
+enum StepKind {
+    Child,
+    Descendant,
+}
+
+/// Edge lists that are prefetched before they are followed.
+const EDGES_PREFETCHED: usize = 8;
+
+/// Appends the nodes that edges of `sources` with one of `tests` lead to.
 #[inline]
-fn follow_edges(edges: &[StepEdge], tests: &[u32], reached: &mut Vec<u32>) {
-    if edges.len() <= 8 {
-        reached.extend(
-            edges
-                .iter()
-                .filter(|edge| tests.contains(&edge.test))
-                .map(|edge| edge.node),
-        );
-    } else {
-        for test in tests {
-            if let Ok(at) = edges.binary_search_by_key(test, |edge| edge.test) {
-                reached.push(edges[at].node);
+fn follow_edges(
+    segment: &Segment,
+    kind: StepKind,
+    sources: &[u32],
+    tests: &[u32],
+    reached: &mut Vec<u32>,
+) {
+    let edges: &[StepEdge] = match kind {
+        StepKind::Child => &segment.child_edges,
+        StepKind::Descendant => &segment.descendant_edges,
+    };
+    let edges_of = |source: u32| {
+        let (this, next) = segment.edges_of(source);
+        match kind {
+            StepKind::Child => this.child as usize..next.child as usize,
+            StepKind::Descendant => this.descendant as usize..next.descendant as usize,
+        }
+    };
+    let mut reach = |node: u32| {
+        segment.prefetch_node(node);
+        reached.push(node);
+    };
+    for &source in &sources[..sources.len().min(2 * EDGES_PREFETCHED)] {
+        segment.prefetch_node(source);
+    }
+    for (at, &source) in sources.iter().enumerate() {
+        if let Some(&later) = sources.get(at + 2 * EDGES_PREFETCHED) {
+            segment.prefetch_node(later);
+        }
+        if let Some(&next) = sources.get(at + EDGES_PREFETCHED) {
+            prefetch(edges, edges_of(next).start);
+        }
+        let edges = &edges[edges_of(source)];
+        if edges.len() <= 8 {
+            let passed = edges.iter().filter(|edge| tests.contains(&edge.test));
+            passed.for_each(|edge| reach(edge.node));
+        } else {
+            for test in tests {
+                if let Ok(at) = edges.binary_search_by_key(test, |edge| edge.test) {
+                    reach(edges[at].node);
+                }
             }
         }
     }

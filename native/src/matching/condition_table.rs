@@ -22,6 +22,7 @@ use crate::matching::match_bitmap::{masks, Mask, MatchBitmap};
 use crate::matching::operand_value::OperandValue;
 use crate::matching::work_meter::WorkMeter;
 use crate::path_index::segment::{Comparison, Condition, Segment, DIRECT_CLASS};
+use crate::subscription_store::flat_layout::prefetch;
 
 type HashTable<K, V> = HashMap<K, V, foldhash::fast::RandomState>;
 
@@ -172,6 +173,12 @@ pub(super) struct EntryId(u32);
 
 /// Runs of satisfied conditions longer than this are found once in a document.
 const COVERED_PAST: usize = 32;
+
+/// Trie nodes whose parents are prefetched while a path is aligned with others.
+const NODES_PREFETCHED: usize = 8;
+
+/// Conditions of each trie node whose classes are prefetched.
+const BITS_PREFETCHED: u32 = 4;
 
 /// Steps to compute a condition of a path.
 const STEPS_PER_CONDITION: usize = 24;
@@ -438,6 +445,9 @@ impl ConditionTable {
     fn add_path(&mut self, segment: &Segment, automaton: &mut Automaton) -> PathConditions {
         let mut buffers = std::mem::take(&mut self.buffers);
         let slices = std::mem::take(&mut buffers.slices);
+        for slice in &slices {
+            slice.prefetch_bits(segment, &automaton.matches);
+        }
         let start = self.path_levels.len();
         let first = slices.first().map_or(0, |slice| slice.depth);
         let mut next = first;
@@ -634,6 +644,16 @@ impl ConditionSlice {
         };
         (count.min(ConditionTable::MERGED_MAX) + 1) * STEPS_PER_CONDITION + looked_at
     }
+
+    /// Prefetches the bits of the classes that match if its first conditions hold.
+    fn prefetch_bits(&self, segment: &Segment, matches: &MatchBitmap) {
+        let end = self.end.min(self.start + BITS_PREFETCHED);
+        for condition in &segment.conditions[self.start as usize..end as usize] {
+            if condition.node & DIRECT_CLASS != 0 {
+                matches.prefetch_bit(condition.node & !DIRECT_CLASS);
+            }
+        }
+    }
 }
 
 /// Buffers for building an entry, reused to avoid allocations.
@@ -669,14 +689,22 @@ impl BuildBuffers {
         let takes_part = |condition: &Condition| {
             restriction.is_none_or(|restriction| restriction.has_node(condition.node))
         };
-        for &node in automaton.list(state.conditional) {
+        let conditional = automaton.list(state.conditional);
+        for (at, &node) in conditional.iter().enumerate() {
+            if let Some(&next) = conditional.get(at + NODES_PREFETCHED) {
+                prefetch(&segment.parent_links, next as usize);
+            }
+            let is_ambiguous = segment.is_ambiguous(node);
+            if is_ambiguous && is_aligned {
+                self.alignment.set_node(segment, node);
+            }
             let mut start = segment.nodes[node as usize].condition;
             for same_step in equal_runs(segment.conditions_of(node), |condition| condition.step) {
                 let step = same_step[0].step;
-                let depths = match (segment.is_ambiguous(node), is_aligned) {
+                let depths = match (is_ambiguous, is_aligned) {
                     (false, _) if step < ANY_DEPTH => None,
                     (false, _) => Some(0),
-                    (true, true) => Some(self.alignment.depths_of_step(segment, node, step)),
+                    (true, true) => Some(self.alignment.depths_of_step(step)),
                     (true, false) => Some(0),
                 };
                 for same_operand in equal_runs(same_step, |condition| condition.operand) {

@@ -9,6 +9,7 @@
 use crate::matching::condition_lookup::LiteralRange;
 use crate::matching::NONE;
 use crate::subscription_store::class_set::ClassSet;
+use crate::subscription_store::flat_layout::prefetch;
 
 /// Some classes of one word of the bitmap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -169,15 +170,17 @@ impl MatchBitmap {
         }
     }
 
+    /// Prefetches the bit of a class.
+    #[inline]
+    pub(super) fn prefetch_bit(&self, class: u32) {
+        prefetch(&self.bits, class as usize);
+    }
+
     /// Appends the masks of some classes.
-    pub(super) fn masks_of(
-        &mut self,
-        classes: impl Iterator<Item = u32>,
-        masks_of_classes: &mut Vec<Mask>,
-    ) {
+    pub(super) fn masks_of(&mut self, classes: &[u32], masks_of_classes: &mut Vec<Mask>) {
         let mut bits = std::mem::take(&mut self.buffer);
         bits.clear();
-        bits.extend(classes.map(|class| self.bit_of(class)));
+        bits.extend(classes.iter().map(|&class| self.bit_of(class)));
         bits.sort_unstable();
         masks_of_classes.extend(masks(&bits, |&bit| bit));
         self.buffer = bits;
@@ -298,7 +301,7 @@ mod tests {
         let mut bitmap = MatchBitmap::new(200);
         bitmap.insert(7);
         let mut masks = Vec::new();
-        bitmap.masks_of([130, 7, 130, 0, 199].into_iter(), &mut masks);
+        bitmap.masks_of(&[130, 7, 130, 0, 199], &mut masks);
         assert_eq!(masks.len(), 1);
         bitmap.set(masks[0]);
         bitmap.insert(0);
@@ -310,7 +313,7 @@ mod tests {
     fn masks_stay_valid_until_the_bits_are_reset() {
         let mut bitmap = MatchBitmap::new(200);
         let mut masks = Vec::new();
-        bitmap.masks_of(100..180, &mut masks);
+        bitmap.masks_of(&Vec::from_iter(100..180), &mut masks);
         assert_eq!(masks.len(), 3);
         bitmap.clear();
         assert!(all(&bitmap).is_empty() && !bitmap.contains(100));

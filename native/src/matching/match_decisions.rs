@@ -612,7 +612,8 @@ impl MatchDecisions {
             above = segment.parent_links[above as usize].parent;
         }
         let alignment = &mut self.buffers.alignment;
-        let mut depths = alignment.depths_of_step(segment, structural, step);
+        alignment.set_node(segment, structural);
+        let mut depths = alignment.depths_of_step(step);
         while depths != 0 {
             let depth = depths.trailing_zeros() as usize;
             self.defer(elements, memo, (node, above), depth)?;

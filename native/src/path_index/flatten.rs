@@ -23,6 +23,29 @@ pub(super) enum Edge {
     },
 }
 
+/// The final numbers of what the builder has numbered.
+pub(super) struct Numbering {
+    /// By node.
+    pub nodes: Vec<u32>,
+    /// By provisional index of a number: its rank.
+    pub ranks: Vec<u32>,
+    /// By operand: whether its values are nodes of compound conditions, as are then the literals that
+    /// they equal.
+    pub compounds: Vec<bool>,
+}
+
+impl Numbering {
+    fn literal(&self, operand: u32, comparison: u32, literal: u32) -> u32 {
+        if Comparison::NUMERIC >> comparison & 1 == 1 {
+            self.ranks[literal as usize]
+        } else if comparison == Comparison::EqText as u32 && self.compounds[operand as usize] {
+            self.nodes[literal as usize]
+        } else {
+            literal
+        }
+    }
+}
+
 /// Sorted edges, by kind and node.
 pub(super) struct FlatEdges {
     pub nodes: Vec<TrieNode>,
@@ -34,17 +57,12 @@ pub(super) struct FlatEdges {
 }
 
 impl FlatEdges {
-    pub fn new(node_count: usize, edges: &HashTable<(u32, Edge), u32>, ranks: &[u32]) -> FlatEdges {
-        let rank = |comparison: u32, literal: u32| {
-            if Comparison::NUMERIC >> comparison & 1 == 1 {
-                ranks[literal as usize]
-            } else {
-                literal
-            }
-        };
+    pub fn new(edges: &HashTable<(u32, Edge), u32>, numbering: &Numbering) -> FlatEdges {
+        let number = |node: u32| numbering.nodes[node as usize];
         let (mut children, mut descendants) = (Vec::new(), Vec::new());
         let mut conditions = Vec::new();
         for (&(from, edge), &node) in edges {
+            let (from, node) = (number(from), number(node));
             match edge {
                 Edge::Child(test) => children.push((from, StepEdge { test, node })),
                 Edge::Descendant(test) => descendants.push((from, StepEdge { test, node })),
@@ -54,7 +72,7 @@ impl FlatEdges {
                     comparison,
                     literal,
                 } => {
-                    let literal = rank(comparison, literal);
+                    let literal = numbering.literal(operand, comparison, literal);
                     conditions.push((
                         from,
                         Condition {
@@ -68,7 +86,7 @@ impl FlatEdges {
                 }
             }
         }
-        let mut nodes = vec![TrieNode::default(); node_count + 1];
+        let mut nodes = vec![TrieNode::default(); numbering.nodes.len() + 1];
         FlatEdges {
             children: group_by_node(children, &mut nodes, |node| &mut node.child),
             descendants: group_by_node(descendants, &mut nodes, |node| &mut node.descendant),

@@ -4,6 +4,7 @@ mod branch;
 mod compile;
 mod dnf;
 mod flatten;
+mod node_order;
 pub(crate) mod segment;
 mod segment_builder;
 mod segment_file;

@@ -18,7 +18,7 @@ use bytemuck::{Pod, Zeroable};
 use crate::path_index::branch::View;
 use crate::path_index::substring_search::{PrefixSearch, SubstringSearch};
 use crate::subscription_store::file_format::{damaged, OpenError};
-use crate::subscription_store::flat_layout::{FlatArray, StringArray, StringTable};
+use crate::subscription_store::flat_layout::{prefetch, FlatArray, StringArray, StringTable};
 use crate::subscription_store::header_tests::{HeaderTests, HEADER_URI};
 use crate::subscription_store::subscription_table::SubscriptionTable;
 use crate::xpath::ast::{NameTest, Op, Query};
@@ -327,6 +327,21 @@ impl Segment {
         u32,
         "The operands whose values the elements at a node must record."
     );
+
+    /// Where the edges of a node begin, and those of the next node: all its lists at once.
+    #[inline]
+    pub fn edges_of(&self, node: u32) -> (TrieNode, TrieNode) {
+        let node = node as usize;
+        (self.nodes[node], self.nodes[node + 1])
+    }
+
+    /// Prefetches what [`Segment::edges_of`] returns.
+    #[inline]
+    pub fn prefetch_node(&self, node: u32) {
+        // Two nodes may lie in two cache lines.
+        prefetch(&self.nodes, node as usize);
+        prefetch(&self.nodes, node as usize + 1);
+    }
 
     /// The number of steps to a node.
     pub fn steps_to(&self, node: u32) -> u32 {

@@ -4,7 +4,8 @@ use std::cmp::Reverse;
 
 use crate::path_index::branch::{Atom, AtomTest, Branch, Operand, View};
 use crate::path_index::compile::{compile, require_header};
-use crate::path_index::flatten::{sort_by_text, Edge, FlatEdges, HashTable};
+use crate::path_index::flatten::{sort_by_text, Edge, FlatEdges, HashTable, Numbering};
+use crate::path_index::node_order::order_nodes;
 use crate::path_index::segment::{
     key_of, next_serial, Comparison, OperandRecord, ParentLink, Segment, ANY, OPERANDS_MAX, ROOT,
     VERIFY,
@@ -341,7 +342,13 @@ impl SegmentBuilder {
     /// The finished segment.
     pub(super) fn flatten(mut self) -> Segment {
         let (numbers, ranks) = self.sorted_numbers();
-        let mut flat = FlatEdges::new(self.parent_links.len(), &self.edges, &ranks);
+        let numbering = Numbering {
+            nodes: order_nodes(&self.parent_links),
+            ranks,
+            compounds: self.compound_operands(),
+        };
+        let mut flat = FlatEdges::new(&self.edges, &numbering);
+        self.renumber_nodes(&numbering.nodes);
         // Branches that differ only in what is verified are the same in the trie.
         self.accepts.sort_unstable();
         self.accepts.dedup();
@@ -376,6 +383,42 @@ impl SegmentBuilder {
             numbers: numbers.into(),
             queries: self.queries.finish(),
             subscriptions,
+        }
+    }
+
+    /// By operand: whether its values are nodes of compound conditions.
+    fn compound_operands(&self) -> Vec<bool> {
+        let mut compounds: Vec<bool> = Vec::with_capacity(self.operands.len());
+        for record in &self.operands {
+            compounds.push(match record.kind {
+                OperandRecord::COMPOUND => true,
+                // An operand follows the one inside it.
+                OperandRecord::CHILD | OperandRecord::DEEP | OperandRecord::FIRST => {
+                    compounds[record.inner as usize]
+                }
+                _ => false,
+            });
+        }
+        compounds
+    }
+
+    /// Replaces the numbers of nodes, except in edges.
+    fn renumber_nodes(&mut self, numbers: &[u32]) {
+        let number = |node: u32| numbers[node as usize];
+        let links = std::mem::take(&mut self.parent_links);
+        self.parent_links = vec![ParentLink::default(); links.len()];
+        for (node, link) in (0u32..).zip(links) {
+            self.parent_links[number(node) as usize] = ParentLink {
+                parent: number(link.parent),
+                ..link
+            };
+        }
+        for (node, _) in self.accepts.iter_mut().chain(&mut self.required) {
+            *node = number(*node);
+        }
+        let operands = self.operands.iter_mut();
+        for record in operands.filter(|record| record.kind == OperandRecord::COMPOUND) {
+            record.inner = number(record.inner);
         }
     }
 
