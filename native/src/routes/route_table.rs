@@ -31,6 +31,9 @@ const HANDLE_TABLES_MAX: usize = 2;
 /// ordered by group.
 type Code = u64;
 
+/// The code of a target, and its number.
+type CodedTarget = (Code, u32);
+
 const NO_CODE: Code = Code::MAX;
 
 fn code(group: u32, position: u32) -> Code {
@@ -65,15 +68,15 @@ struct Announced {
     /// By rank, in two parts: where the targets of a pattern begin, and where those among them begin
     /// that it contains, but does not decide. Empty if it must be built.
     starts: Vec<(u32, u32)>,
-    /// Codes and numbers of targets.
-    targets: Vec<(Code, u32)>,
+    /// By rank.
+    targets: Vec<CodedTarget>,
     /// Numbers of the targets that are below no announced pattern.
     uncontained: Vec<u32>,
 }
 
 impl Announced {
     /// The targets that the pattern of a rank decides, and those that it contains.
-    fn of_rank(&self, rank: u32) -> (&[(Code, u32)], &[(Code, u32)]) {
+    fn of_rank(&self, rank: u32) -> (&[CodedTarget], &[CodedTarget]) {
         let (start, contained) = self.starts[rank as usize];
         let (end, _) = self.starts[rank as usize + 1];
         let targets = &self.targets[start as usize..end as usize];
@@ -285,7 +288,7 @@ impl RouteTable {
         self.build(source);
         let announced = self.announced.get(&source).ok_or(Malformed)?;
         let list = MatchList::decode(list, announced.digests.len() as u32)?;
-        let numbers = |targets: &[(Code, u32)]| targets.iter().map(|&(_, number)| number).collect();
+        let numbers = |targets: &[CodedTarget]| targets.iter().map(|&(_, number)| number).collect();
         let (mut matched, mut undecided): (Vec<u32>, Vec<u32>) =
             (Vec::new(), announced.uncontained.clone());
         for &rank in &list.matched {
