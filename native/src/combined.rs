@@ -51,12 +51,15 @@ impl<P: PathEngine, K: KeywordEngine> DocumentMatcher for CombinedMatcher<P, K> 
     }
 
     /// Path subscriptions come first, those of a kind in the order in which they were added.
-    fn added_before(&self, handle: u32) -> u32 {
+    fn in_order_added(&self, handles: &[u32]) -> Vec<u32> {
         let base = self.paths.numbered().count();
-        match handle.checked_sub(base) {
-            Some(of_keywords) => base + self.keywords.numbered().added_before(of_keywords),
-            None => self.paths.numbered().added_before(handle),
-        }
+        let (of_paths, mut of_keywords): (Vec<u32>, Vec<u32>) =
+            handles.iter().partition(|&&handle| handle < base);
+        of_keywords.iter_mut().for_each(|handle| *handle -= base);
+        let mut added = self.paths.numbered().in_order_added(&of_paths);
+        let keywords = self.keywords.numbered().in_order_added(&of_keywords);
+        added.extend(keywords.into_iter().map(|before| base + before));
+        added
     }
 
     fn subscription_tables(&self) -> Vec<&SubscriptionTable> {

@@ -84,12 +84,17 @@ fn match_all(matcher: &dyn DocumentMatcher, documents: &[&[u8]]) -> Result<Match
     let match_one = |document: &&[u8]| {
         let source = &mut DocumentSource::Bytes(document);
         let matched = matcher.match_document(&mut EventSource::unmapped(source));
-        Ok(unless_damaged(matched)?.map(|mut matched| {
-            matched
-                .handles
-                .sort_unstable_by_key(|&handle| matcher.added_before(handle));
-            let ids = matched.handles.iter().map(|&handle| matcher.id(handle));
-            ids.map(str::to_owned).collect()
+        Ok(unless_damaged(matched)?.map(|matched| {
+            let tables = matcher.subscription_tables();
+            let ids = tables.iter().flat_map(|table| {
+                let rows = 0..table.count() as u32;
+                rows.map(|row| table.ids.get(row))
+            });
+            let ids: Vec<&str> = ids.collect();
+            let added = matcher.in_order_added(&matched.handles).into_iter();
+            added
+                .map(|before| ids[before as usize].to_owned())
+                .collect()
         }))
     };
     documents.iter().map(match_one).collect()

@@ -28,10 +28,11 @@ pub trait DocumentMatcher: Send + Sync {
     /// The id of the subscription with this handle.
     fn id(&self, handle: u32) -> &str;
 
-    /// How many subscriptions were added before that of a handle.
-    fn added_before(&self, handle: u32) -> u32;
+    /// The subscriptions of distinct handles, in the order in which they were added: how many others were
+    /// added before each.
+    fn in_order_added(&self, handles: &[u32]) -> Vec<u32>;
 
-    /// The tables of subscriptions, in the order in which [`DocumentMatcher::added_before`] counts their
+    /// The tables of subscriptions, in the order in which [`DocumentMatcher::in_order_added`] counts their
     /// rows.
     fn subscription_tables(&self) -> Vec<&SubscriptionTable>;
 }

@@ -209,8 +209,8 @@ impl<E: KeywordEngine> DocumentMatcher for KeywordMatcher<E> {
         self.numbered.id(handle)
     }
 
-    fn added_before(&self, handle: u32) -> u32 {
-        self.numbered.added_before(handle)
+    fn in_order_added(&self, handles: &[u32]) -> Vec<u32> {
+        self.numbered.in_order_added(handles)
     }
 
     fn subscription_tables(&self) -> Vec<&SubscriptionTable> {

@@ -8,10 +8,15 @@ use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyString, PyTuple};
 
 use crate::dispatch::DocumentMatcher;
+use crate::subscription_store::flat_layout::{prefetch, prefetch_address};
 use crate::subscription_store::subscription_table::SubscriptionTable;
 
 /// Maximum number of ids of a segment that are kept as Python strings; the others are made on each use.
 const STRINGS_KEPT_MAX: usize = 1 << 20;
+
+/// Strings that are prefetched: those of a document's matches are spread over memory, and reading one
+/// after the other would wait for each of them.
+const STRINGS_PREFETCHED: usize = 8;
 
 /// Rows whose cells are allocated together.
 const BLOCK_ROWS: usize = 512;
@@ -37,17 +42,38 @@ impl IdStrings {
     }
 
     #[inline]
+    fn cells(&self, row: u32) -> Option<(&[Cell], usize)> {
+        let (block, at) = (row as usize / BLOCK_ROWS, row as usize % BLOCK_ROWS);
+        self.blocks[block].get().map(|cells| (&**cells, at))
+    }
+
+    #[inline]
     fn get<'py>(
         &self,
         py: Python<'py>,
         table: &SubscriptionTable,
         row: u32,
     ) -> Bound<'py, PyString> {
-        let (block, at) = (row as usize / BLOCK_ROWS, row as usize % BLOCK_ROWS);
-        let known = self.blocks[block].get().and_then(|cells| cells[at].get(py));
-        match known {
+        match self.cells(row).and_then(|(cells, at)| cells[at].get(py)) {
             Some(id) => id.bind(py).clone(),
             None => self.make(py, table, row),
+        }
+    }
+
+    /// Prefetches where the string of a row is kept.
+    #[inline]
+    fn prefetch_cell(&self, row: u32) {
+        if let Some((cells, at)) = self.cells(row) {
+            prefetch(cells, at);
+        }
+    }
+
+    /// Prefetches the string of a row, whose reference count will be changed.
+    #[inline]
+    fn prefetch_string(&self, py: Python<'_>, row: u32) {
+        let id = self.cells(row).and_then(|(cells, at)| cells[at].get(py));
+        if let Some(id) = id {
+            prefetch_address(id.as_ptr());
         }
     }
 
@@ -77,21 +103,24 @@ pub(super) fn ids_of<'py>(
     matcher: &dyn DocumentMatcher,
     handles: &[u32],
 ) -> PyResult<Bound<'py, PyTuple>> {
-    let mut added: Vec<u32> = handles
-        .iter()
-        .map(|&handle| matcher.added_before(handle))
-        .collect();
-    added.sort_unstable();
+    let added = matcher.in_order_added(handles);
     let mut tables = matcher.subscription_tables().into_iter();
     let mut current: Option<(&SubscriptionTable, &IdStrings)> = None;
     let (mut base, mut end) = (0, 0);
-    let ids = added.iter().map(|&number| {
+    let ids = added.iter().enumerate().map(|(at, &number)| {
         while number >= end {
             let table = tables.next().expect("the handle is one of the matcher's");
             current = Some((table, IdStrings::of(table)));
             (base, end) = (end, end + table.count() as u32);
         }
         let (table, strings) = current.expect("a table was found");
+        let row_later = |later: usize| added.get(at + later).filter(|&&number| number < end);
+        if let Some(later) = row_later(2 * STRINGS_PREFETCHED) {
+            strings.prefetch_cell(later - base);
+        }
+        if let Some(next) = row_later(STRINGS_PREFETCHED) {
+            strings.prefetch_string(py, next - base);
+        }
         strings.get(py, table, number - base)
     });
     PyTuple::new(py, ids)

@@ -84,14 +84,22 @@ impl<T: Pod> FlatArray<T> {
 /// Prefetches a value into the processor's cache.
 #[inline]
 pub fn prefetch<T>(values: &[T], at: usize) {
-    #[cfg(target_arch = "x86_64")]
     if let Some(value) = values.get(at) {
+        prefetch_address(value);
+    }
+}
+
+/// Prefetches what an address points to, if anything.
+#[inline]
+pub fn prefetch_address<T>(address: *const T) {
+    #[cfg(target_arch = "x86_64")]
+    {
         use std::arch::x86_64::{_mm_prefetch, _MM_HINT_T0};
-        // SAFETY: prefetching does not access memory, and the address is that of a value.
-        unsafe { _mm_prefetch::<_MM_HINT_T0>(std::ptr::from_ref(value).cast()) };
+        // SAFETY: prefetching is a hint; it accesses no memory, whatever the address.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(address.cast()) };
     }
     #[cfg(not(target_arch = "x86_64"))]
-    let _ = (values, at);
+    let _ = address;
 }
 
 impl<T: Pod> Deref for FlatArray<T> {

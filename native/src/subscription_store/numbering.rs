@@ -58,13 +58,22 @@ impl<S: IndexSegment> NumberedSnapshot<S> {
         (view, subscriptions.slot_rows[slot as usize])
     }
 
-    /// How many subscriptions were added before that of a handle.
-    pub fn added_before(&self, handle: u32) -> u32 {
-        let (view, row) = self.locate(handle);
-        self.bases[view] + row
+    /// The subscriptions of distinct handles, in the order in which they were added: how many others were
+    /// added before each.
+    pub fn in_order_added(&self, handles: &[u32]) -> Vec<u32> {
+        let added_before = |&handle: &u32| {
+            let (view, row) = self.locate(handle);
+            self.bases[view] + row
+        };
+        if let [view] = &*self.snapshot.views {
+            let rows = &view.segment.subscriptions().slot_rows;
+            let row = |&handle: &u32| rows[handle as usize];
+            return ascending(handles.iter().map(row), self.count);
+        }
+        ascending(handles.iter().map(added_before), self.count)
     }
 
-    /// The subscriptions of each view, in the order of [`NumberedSnapshot::added_before`].
+    /// The subscriptions of each view, in the order of [`NumberedSnapshot::in_order_added`].
     pub fn subscription_tables(&self) -> impl Iterator<Item = &SubscriptionTable> {
         self.snapshot
             .views
@@ -112,6 +121,28 @@ impl<S: IndexSegment> NumberedSnapshot<S> {
         let (view, row) = self.locate(handle);
         self.snapshot.views[view].segment.source_of(row)
     }
+}
+
+/// Distinct numbers below `bound`, sorted: many of them by a bitmap, in linear time.
+fn ascending(numbers: impl ExactSizeIterator<Item = u32>, bound: u32) -> Vec<u32> {
+    let words = (bound as usize).div_ceil(u64::BITS as usize);
+    if numbers.len() < words {
+        let mut sorted: Vec<u32> = numbers.collect();
+        sorted.sort_unstable();
+        return sorted;
+    }
+    let mut sorted = Vec::with_capacity(numbers.len());
+    let mut bitmap = vec![0u64; words];
+    for number in numbers {
+        bitmap[(number / u64::BITS) as usize] |= 1 << (number % u64::BITS);
+    }
+    for (first, mut word) in (0..).step_by(u64::BITS as usize).zip(bitmap) {
+        while word != 0 {
+            sorted.push(first + word.trailing_zeros());
+            word &= word - 1;
+        }
+    }
+    sorted
 }
 
 /// Expands the classes of a view to the handles of their subscriptions.
@@ -168,11 +199,12 @@ mod tests {
         for (&handle, id) in handles.iter().zip(["b", "c", "d", "e"]) {
             assert_eq!(numbered.id(handle), id);
         }
-        let added: Vec<u32> = handles
-            .iter()
-            .map(|&handle| numbered.added_before(handle))
-            .collect();
-        assert_eq!(added, [1, 2, 3, 4]);
+        let added = |handles: &[u32]| numbered.in_order_added(handles);
+        assert_eq!(
+            added(&[handles[3], handles[0], handles[2], handles[1]]),
+            [1, 2, 3, 4]
+        );
+        assert_eq!(added(&handles[3..]), [4]);
         let expanded = |numbered: &NumberedSnapshot<Segment>, view, id| {
             let (_, class) = numbered.class_of(numbered.handle(id).expect("there"));
             let mut handles = Vec::new();
@@ -185,5 +217,16 @@ mod tests {
         let (a, c) = (before.handle("a").unwrap(), before.handle("c").unwrap());
         assert_eq!(expanded(&before, 0, "a"), [a, c]);
         assert_eq!(c, a + 1);
+    }
+
+    #[test]
+    fn few_and_many_numbers_are_sorted() {
+        for count in [0, 1, 3, 15, 16, 17, 500, 1000] {
+            let numbers = (0..count).map(|at| at * 617 % 1009);
+            let sorted = ascending(numbers.clone(), 1009);
+            assert!(sorted.is_sorted_by(|a, b| a < b));
+            assert_eq!(sorted.len(), numbers.len());
+            assert!(numbers.into_iter().all(|number| sorted.contains(&number)));
+        }
     }
 }
