@@ -115,6 +115,10 @@ class RoutingError(PenstockError, ValueError):
     """An aggregated set, or a change of one, was refused."""
 
 
+class OverlayError(PenstockError, ValueError):
+    """A setting, call or message of the overlay was refused."""
+
+
 class WorkloadError(PenstockError, ValueError):
     """A workload cannot be generated with these parameters."""
 

@@ -1,0 +1,42 @@
+"""A child of a peer, as the peer knows it."""
+
+from __future__ import annotations
+
+from penstock.overlay.interest import Interest
+from penstock.overlay.peer_messages import Attempt
+
+
+class ChildLink:
+    """A child in one tree: its filter, and what was sent to it."""
+
+    __slots__ = (
+        "asked_at",
+        "edge",
+        "filter",
+        "heard_at",
+        "is_active",
+        "last_sent",
+        "name",
+        "replacement",
+        "sent",
+        "version",
+    )
+
+    def __init__(self, name: str, edge: Attempt, interest: Interest, now: float) -> None:
+        self.name = name
+        self.edge = edge
+        self.filter = interest
+        self.version = 0
+        self.is_active = False
+        """Whether the confirmation has passed: documents are sent from then on."""
+
+        self.replacement: str | None = None
+        """The peer that takes the child's place, if the child leaves."""
+
+        self.last_sent = 0
+        self.sent = 0
+        """Documents of the window that match the filter, as bits of the peer's statistics."""
+
+        self.heard_at = now
+        self.asked_at = float("-inf")
+        """When the child was last asked to move."""

@@ -1,0 +1,312 @@
+"""The peer core: messages, commands, limits, and its parts one by one."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from contextlib import suppress
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from penstock.errors import OverlayError
+from penstock.links import Message
+from penstock.overlay import (
+    AgentOptions,
+    BucketDocument,
+    BucketInterest,
+    BucketModel,
+    BucketWorkload,
+    MessageCodec,
+    Peer,
+    PeerLimits,
+    PeerOptions,
+    SystemAgent,
+    WindowBitmap,
+)
+from penstock.overlay.ordered_stream import OrderedStream, StreamItem
+from penstock.overlay.peer_messages import (
+    Add,
+    AddRefused,
+    AnyPeerMessage,
+    AttachRefusal,
+    AttachRequest,
+    Attempt,
+    ChildHeartbeat,
+    EligibilityAnswer,
+    EligibilityRequest,
+    FilterStatement,
+    Forward,
+    NotChild,
+    Replay,
+    Replayed,
+    Seeds,
+    SeedsRequest,
+)
+from penstock.overlay.peer_outputs import Send
+from penstock.overlay.replay_buffer import Coverage, ReplayBuffer
+from penstock.overlay.window_bitmap import TreeStatistics
+
+MODEL = BucketModel()
+EDGE = Attempt("p", 1, 2)
+BITMAP = WindowBitmap(1, 5, 200, 1 << 190 | 3)
+
+MESSAGES: list[AnyPeerMessage] = [
+    SeedsRequest("s"),
+    Seeds("s", ("a", "b")),
+    Add("s", "p", 1, "a", BucketInterest(1 << 300), BITMAP, 1.5, ("x",), 3),
+    AttachRequest("s", EDGE, EDGE, BucketInterest(5), 3, None, ("p", "q")),
+    FilterStatement("s", 2, BucketInterest(0)),
+    Forward("s", 1, 7, 5, BucketDocument(7, 0b11)),
+    Replay("s", 1, 5, 9, 0, (Replayed(7, BucketDocument(7, 0b11)),)),
+    ChildHeartbeat("s", EDGE, 4, "ff"),
+]
+
+
+def new_peer() -> Peer:
+    return Peer("p", model=MODEL, random=random.Random(1))
+
+
+@pytest.mark.parametrize("message", MESSAGES, ids=lambda each: type(each).__name__)
+def test_messages_survive_a_link(message: AnyPeerMessage) -> None:
+    codec = MessageCodec(MODEL)
+    encoded = codec.encode(message)
+    assert codec.decode(encoded) == message
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        b"",
+        b"\xff\xff",
+        msgspec.msgpack.encode(["Nothing", "s"]),
+        msgspec.msgpack.encode(["Seeds", "s", ["a"] * 1000]),
+        msgspec.msgpack.encode(["SeedsRequest", ""]),
+        msgspec.msgpack.encode(["Forward", "s", 1, 2, 3, 4]),
+        msgspec.msgpack.encode(["Forward", "s", -1, 2, 3, b"1 2"]),
+        msgspec.msgpack.encode(["Forward", "s", 1, 2, 3, b"one"]),
+        msgspec.msgpack.encode(["Replay", "s", 1, 5, 9, 0, [[7, [b"1 2"]]]]),
+        msgspec.msgpack.encode(["FilterStatement", "s", 2, "text"]),
+        msgspec.msgpack.encode(["OverheadRequest", "s", 2, [1, 5, 2, b"\xff"], []]),
+        msgspec.msgpack.encode(["OverheadRequest", "s", 2, 7, []]),
+    ],
+)
+def test_malformed_messages_are_refused(header: bytes) -> None:
+    with pytest.raises(OverlayError) as problem:
+        MessageCodec(MODEL).decode(Message(header=header, body=b"\x01"))
+    assert problem.value.code == "overlay.message"
+
+
+@given(st.binary(max_size=60))
+def test_any_bytes_are_decoded_or_refused(header: bytes) -> None:
+    with suppress(OverlayError):
+        MessageCodec(MODEL).decode(Message(header=header))
+
+
+def test_commands_check_the_tree() -> None:
+    peer = new_peer()
+    commands: list[Callable[[], object]] = [
+        lambda: peer.publish(BucketDocument(1, 1), 0.0),
+        lambda: peer.leave("s", 0.0),
+        lambda: peer.join("p", BucketInterest(1), 0.0),
+    ]
+    for command in commands:
+        with pytest.raises(OverlayError) as problem:
+            command()
+        assert problem.value.code == "overlay.source"
+    peer.serve(epoch=1, now=0.0)
+    with pytest.raises(OverlayError):
+        peer.serve(epoch=2, now=0.0)
+    peer.join("s", BucketInterest(1), 0.0)
+    with pytest.raises(OverlayError):
+        peer.join("s", BucketInterest(1), 0.0)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: PeerOptions(fan_out=-1),
+        lambda: PeerOptions(heartbeat_seconds=0.0),
+        lambda: PeerOptions(silence_seconds=1.0),
+        lambda: PeerOptions(back_off_seconds_max=0.1),
+        lambda: PeerOptions(attempt_tries=0),
+        lambda: PeerOptions(overhead_threshold=2.0),
+        lambda: PeerLimits(held_documents=0),
+        lambda: AgentOptions(extra_seeds=100),
+        lambda: AgentOptions(round_seconds=0.0),
+        lambda: AgentOptions(top=0),
+        lambda: BucketWorkload(subscribers=1, random=random.Random(1), selectivity=1.0),
+        lambda: BucketWorkload(subscribers=1, random=random.Random(1), shuffled=30),
+        lambda: Peer("", model=MODEL, random=random.Random(1)),
+        lambda: new_peer().serve(epoch=0, now=0.0),
+    ],
+)
+def test_invalid_settings_are_refused(make: Callable[[], object]) -> None:
+    with pytest.raises(OverlayError) as problem:
+        make()
+    assert problem.value.code == "overlay.option"
+
+
+def test_a_peer_that_restarted_says_that_it_is_no_parent() -> None:
+    peer = new_peer()
+    assert peer.receive("c", ChildHeartbeat("s", EDGE, 1, ""), 0.0) == [
+        Send("c", NotChild("s", EDGE))
+    ]
+    add = Add("s", "j", 4, "p", BucketInterest(1), None, 0.0, (), 0)
+    assert peer.receive("x", add, 0.0) == [Send("j", AddRefused("s", 4, "p"))]
+    request = AttachRequest("s", EDGE, EDGE, BucketInterest(1), 0, None, ("c",))
+    (refusal,) = peer.receive("c", request, 0.0)
+    assert isinstance(refusal, Send)
+    assert isinstance(refusal.message, AttachRefusal)
+    assert peer.receive("c", Seeds("s", ()), 0.0) == []
+
+
+def test_agent_grants_the_greatest_overheads_of_a_round() -> None:
+    agent = SystemAgent(
+        AgentOptions(top=2, round_seconds=5.0, move_wait_seconds=60.0), random=random.Random(1)
+    )
+    for number, overhead in enumerate((3.0, 9.0, 5.0)):
+        assert agent.receive(f"p{number}", EligibilityRequest("s", number, overhead), 1.0) == []
+    assert agent.tick(5.0) == []
+    assert agent.next_timer == 6.0
+    answers = agent.tick(6.0)
+    assert {each.peer: each.message for each in answers} == {
+        "p0": EligibilityAnswer("s", 0, is_granted=False),
+        "p1": EligibilityAnswer("s", 1, is_granted=True),
+        "p2": EligibilityAnswer("s", 2, is_granted=True),
+    }
+    (early,) = agent.receive("p1", EligibilityRequest("s", 7, 9.0), 30.0)
+    assert early.message == EligibilityAnswer("s", 7, is_granted=False)
+    assert agent.receive("p1", Seeds("s", ()), 30.0) == []
+
+
+def test_agent_denies_small_benefits_and_knows_recent_peers() -> None:
+    agent = SystemAgent(AgentOptions(delta_threshold=10.0, extra_seeds=2), random=random.Random(1))
+    (denied,) = agent.receive("p", EligibilityRequest("s", 1, 9.0), 0.0)
+    (granted,) = agent.receive("p", EligibilityRequest("s", 2, 11.0), 0.0)
+    assert [each.message.is_granted for each in (denied, granted)] == [False, True]  # type: ignore[union-attr]
+    assert agent.receive("a", SeedsRequest("s"), 0.0) == [Send("a", Seeds("s", ("s",)))]
+    assert agent.receive("b", SeedsRequest("s"), 0.0) == [Send("b", Seeds("s", ("s", "a")))]
+
+
+def test_lost_beginning_of_a_replay_releases_what_was_held() -> None:
+    stream = OrderedStream(held_max=10)
+    stream.start(1, 5)
+    assert stream.offer(StreamItem(20, 15, "a")) == []
+    lost = StreamItem(12, 0, None, lost_from=6)
+    taken = stream.fill(15, [lost, StreamItem(14, 0, "b")])
+    assert [item.sequence for item in taken] == [12, 14, 20]
+    assert stream.is_complete
+
+
+def test_an_older_link_cannot_close_a_known_gap() -> None:
+    stream = OrderedStream(held_max=10)
+    stream.start(1, 2)
+    stream.expect(4)
+    assert stream.offer(StreamItem(5, 1, "late")) == []
+    assert stream.gap == (3, 4)
+    assert [each.sequence for each in stream.fill(4, [])] == [5]
+
+
+def test_items_beyond_the_bound_are_dropped_and_show_later() -> None:
+    stream = OrderedStream(held_max=1)
+    stream.start(1, 0)
+    assert stream.offer(StreamItem(3, 2, "c")) == []
+    assert stream.offer(StreamItem(4, 3, "d")) == []
+    assert stream.dropped == 1
+    assert [each.sequence for each in stream.fill(2, [])] == [3]
+    assert stream.offer(StreamItem(5, 4, "e")) == []
+    assert stream.gap == (4, 4)
+
+
+@given(st.permutations(range(1, 12)), st.data())
+def test_any_order_of_arrival_gives_the_same_stream(order: list[int], data: st.DataObject) -> None:
+    present = sorted(data.draw(st.sets(st.integers(1, 11), min_size=1)))
+    previous = dict(zip(present, [0, *present], strict=False))
+    stream = OrderedStream(held_max=20)
+    stream.start(1, 0)
+    seen: list[int] = []
+    for sequence in order:
+        if sequence in previous:
+            item = StreamItem(sequence, previous[sequence], sequence)
+            seen += [each.sequence for each in stream.offer(item)]
+            seen += [each.sequence for each in stream.offer(item)]
+    assert seen == present
+    assert stream.is_complete
+
+
+def test_eviction_does_not_forget_what_was_lost() -> None:
+    buffer = ReplayBuffer(MODEL, 2, 1 << 30)
+    buffer.start(0)
+    buffer.append(1, BucketDocument(1, 1))
+    buffer.append(2, BucketDocument(2, 1))
+    buffer.lose(9)
+    buffer.append(10, BucketDocument(3, 1))
+    assert buffer.floor == 9
+    assert [sequence for sequence, _ in buffer.between(1, 99)] == [2, 10]
+
+
+def test_buffers_are_bounded_in_bytes() -> None:
+    buffer = ReplayBuffer(MODEL, 100, 2_500)
+    buffer.start(0)
+    for number in range(1, 5):
+        buffer.append(number, BucketDocument(number, 1))
+    assert (len(buffer), buffer.floor) == (2, 2)
+
+
+def test_coverage_ends_when_the_filter_is_narrowed() -> None:
+    coverage = Coverage(MODEL)
+    coverage.confirmed(10, BucketInterest(0b11))
+    assert coverage.covers(11, 20, BucketInterest(0b01))
+    assert not coverage.covers(10, 20, BucketInterest(0b01))
+    coverage.narrowed(15, BucketInterest(0b01))
+    assert coverage.covers(11, 20, BucketInterest(0b01))
+    assert coverage.covers(11, 15, BucketInterest(0b10))
+    assert not coverage.covers(11, 16, BucketInterest(0b10))
+
+
+def test_statistics_compare_what_both_know() -> None:
+    statistics = TreeStatistics(50)
+    statistics.start(1, 100)
+    for sequence in range(101, 151):
+        statistics.extend(sequence)
+        if sequence % 2:
+            statistics.own |= 1 << (sequence - statistics.base)
+    everything = WindowBitmap(1, 121, 170, (1 << 50) - 1)
+    assert statistics.missing(everything, statistics.own) == 25.0
+    assert statistics.missing(WindowBitmap(1, 145, 170, 0), statistics.own) is None
+    assert statistics.missing(WindowBitmap(2, 121, 170, 0), statistics.own) is None
+    own = statistics.bitmap_of(statistics.own)
+    assert own is not None
+    assert statistics.missing(own, statistics.own) == 0.0
+
+
+@given(st.integers(1, 400), st.integers(0, 300), st.integers(0, (1 << 120) - 1))
+def test_trimmed_windows_keep_their_bits(start: int, documents: int, pattern: int) -> None:
+    statistics = TreeStatistics(40)
+    statistics.start(1, start)
+    expected = set()
+    for sequence in range(start + 1, start + 1 + documents):
+        statistics.extend(sequence)
+        if pattern >> (sequence % 120) & 1:
+            statistics.own |= 1 << (sequence - statistics.base)
+            expected.add(sequence)
+    bitmap = statistics.bitmap_of(statistics.own)
+    if bitmap is None:
+        assert documents < 20
+        return
+    found = {bitmap.first + bit for bit in range(40) if bitmap.bits >> bit & 1}
+    assert found == {each for each in expected if each >= bitmap.first}
+    assert bitmap.last - bitmap.first + 1 == min(40, documents)
+
+
+def test_shuffles_change_the_data_and_keep_the_selectivity() -> None:
+    workload = BucketWorkload(
+        subscribers=200, random=random.Random(3), buckets_per_subscriber=2, shuffle_every=50
+    )
+    assert workload.buckets_per_document == 2
+    documents = [workload.next_document() for _ in range(2_000)]
+    share = sum(each.members.bit_count() for each in documents) / 200 / 2_000
+    assert 0.17 < share < 0.22
