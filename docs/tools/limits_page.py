@@ -22,6 +22,7 @@ SOURCES = {
     "Links": "links/limits.py",
     "Routing": "routing/limits.py",
     "Synchronisation": "sync/limits.py",
+    "Overlay": "overlay/limits.py",
     "Workspaces": "workspace/limits.py",
     "Pipeline": "pipeline/limits.py",
     "Router processes": "service/router/limits.py",

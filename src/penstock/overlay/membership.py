@@ -274,6 +274,17 @@ class Membership:
         """Whether an input is possible in the present state."""
         return given in MEMBERSHIP_TRANSITIONS[self.state]
 
+    def protocol_counters(self) -> tuple[object, ...]:
+        """Numbers and sets of requests under way, for those who compare states."""
+        return (
+            self._numbers,
+            self._join_number,
+            tuple(sorted(self._unanswered)),
+            self._rejoin_seeds,
+            self._asked_peer,
+            self._failures,
+        )
+
     # Commands
 
     def serve(self, epoch: int, now: float) -> None:

@@ -8,11 +8,24 @@ from penstock.overlay.simulation.checks import (
     check_order,
     check_structure,
 )
+from penstock.overlay.simulation.explorer import (
+    SCENARIOS,
+    Budget,
+    Exploration,
+    ExplorationError,
+    ExplorerScenario,
+    explore,
+)
 from penstock.overlay.simulation.network import NetworkOptions, SimulatedNetwork
 from penstock.overlay.simulation.scenario import ScenarioOptions, random_options, run_scenario
 from penstock.overlay.simulation.simulator import Simulator, SubscriberLog, Traffic
 
 __all__ = [
+    "SCENARIOS",
+    "Budget",
+    "Exploration",
+    "ExplorationError",
+    "ExplorerScenario",
     "NetworkOptions",
     "ScenarioOptions",
     "SimulatedNetwork",
@@ -25,6 +38,7 @@ __all__ = [
     "check_one_tree",
     "check_order",
     "check_structure",
+    "explore",
     "random_options",
     "run_scenario",
 ]
