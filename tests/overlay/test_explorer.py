@@ -87,7 +87,7 @@ def test_a_protocol_that_forgets_to_widen_loses_filters(monkeypatch: pytest.Monk
         if child is not None and sender != message.attempt.peer:
             child.filter = self.own
 
-    monkeypatch.setitem(_HANDLERS, AttachRequest, forgetful)
+    monkeypatch.setitem(_HANDLERS, AttachRequest, forgetful)  # type: ignore[misc]
     scenario = next(each for each in SCENARIOS if "taken for dead" in each.name)
     with pytest.raises(ExplorationError, match="lost the filter"):
         explore(scenario, states_max=5_000, budget=NO_FAULTS)
