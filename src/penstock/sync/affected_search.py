@@ -1,29 +1,31 @@
-"""The search for the clients that an operation affects, as the server uses it."""
+"""The search for the clients that operations affect, as the server uses it."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from typing import Protocol
 
+from penstock.language.updates import without_methods
+from penstock.sync.affected.affected_index import AffectedIndex
+from penstock.sync.affected.change import Change
 from penstock.sync.subscription import SyncSubscription
-from penstock.sync.update_log import LogEntry
 
 
 class AffectedSearch(Protocol):
-    """Finds clients whose restriction may differ before and after entries of the log.
+    """Finds clients whose restriction may differ before and after changes.
 
     It may find more: the server compares the restrictions of those that it finds. It must not miss
     one.
     """
 
     def add(self, client: str, subscription: SyncSubscription) -> None:
-        """A client subscribes; a client can have two subscriptions while it changes them."""
+        """A client subscribes; a client has two subscriptions while it changes them."""
 
     def remove(self, client: str) -> None:
         """All subscriptions of a client end."""
 
-    def affected(self, entries: Sequence[LogEntry]) -> Iterable[str]:
-        """The clients that entries, which were just applied, may affect."""
+    def affected(self, changes: Sequence[Change]) -> Iterable[str]:
+        """The clients that changes may affect."""
 
 
 class EveryClient:
@@ -40,6 +42,50 @@ class EveryClient:
         """A client leaves."""
         self._clients.pop(client, None)
 
-    def affected(self, entries: Sequence[LogEntry]) -> Iterable[str]:
-        """All clients, if there is an entry."""
-        return list(self._clients) if entries else []
+    def affected(self, changes: Sequence[Change]) -> Iterable[str]:
+        """All clients, if there is a change."""
+        return list(self._clients) if changes else []
+
+
+class IndexedClients:
+    """Finds clients in an index of what their subscriptions observe.
+
+    Clients with equal subscriptions share an entry.
+    """
+
+    def __init__(self, index: AffectedIndex | None = None) -> None:
+        self._index = AffectedIndex() if index is None else index
+        self._clients: dict[str, dict[str, None]] = {}
+        """Clients by the id of their subscription."""
+        self._subscriptions: dict[str, dict[str, None]] = {}
+        """Ids of subscriptions by client."""
+
+    def add(self, client: str, subscription: SyncSubscription) -> None:
+        """A client subscribes."""
+        key = repr((subscription.query, subscription.namespaces, subscription.default_namespace))
+        if key not in self._clients:
+            self._index.add(
+                key,
+                without_methods(subscription.query),
+                namespaces=dict(subscription.namespaces),
+                default_namespace=subscription.default_namespace or None,
+            )
+        self._clients.setdefault(key, {})[client] = None
+        self._subscriptions.setdefault(client, {})[key] = None
+
+    def remove(self, client: str) -> None:
+        """A client leaves."""
+        for key in self._subscriptions.pop(client, {}):
+            clients = self._clients[key]
+            clients.pop(client, None)
+            if not clients:
+                del self._clients[key]
+                self._index.remove(key)
+
+    def affected(self, changes: Sequence[Change]) -> Iterable[str]:
+        """The clients whose subscriptions observe what changed."""
+        found: dict[str, None] = {}
+        for change in changes:
+            for key in self._index.affected(change).ids:
+                found.update(self._clients[key])
+        return found

@@ -15,7 +15,9 @@ from typing import Final, TypeAlias
 
 from penstock.errors import PenstockError
 from penstock.language.updates.ast import Name
+from penstock.sync.affected.change import Change
 from penstock.sync.document_tree import DocumentTree, NodeId, NodeKind
+from penstock.sync.effect_changes import apply_observed
 from penstock.sync.messages import SubmittedStatement
 from penstock.sync.operations import (
     Copy,
@@ -137,6 +139,12 @@ class StatementDecider:
         self._tree = tree
         self._log = log
         self._history = history
+        self._changes: list[Change] = []
+
+    def take_changes(self) -> list[Change]:
+        """What the statements since the last call touched."""
+        changes, self._changes = self._changes, []
+        return changes
 
     def decide(
         self, client: str, replicas: frozenset[int], statement: SubmittedStatement
@@ -146,7 +154,9 @@ class StatementDecider:
         The tree must be at the version of the entry.
         """
         author = Author(self._log.version + 1, client, statement.number)
-        run = _StatementRun(self._tree, self._log, self._history, author, statement.base, replicas)
+        run = _StatementRun(
+            self._tree, self._log, self._history, author, statement.base, replicas, self._changes
+        )
         for operation in statement.operations:
             run.run(operation)
         return LogEntry(
@@ -168,6 +178,7 @@ class _StatementRun:
     author: Author
     base: int
     replicas: frozenset[int]
+    changes: list[Change]
     decision: Decision = field(default_factory=Decision)
 
     def run(self, operation: Operation) -> None:
@@ -284,7 +295,7 @@ class _StatementRun:
 
     def _apply(self, effect: Operation) -> None:
         try:
-            apply(effect, self.tree)
+            change = apply_observed(effect, self.tree, apply)
         except PenstockError as refused:
             outcome = Outcome.UNDONE if refused.code == "update.cycle" else Outcome.REFUSED
             raise Refused(outcome, touched(effect), refused.message) from None
@@ -292,6 +303,8 @@ class _StatementRun:
             effect = replace(effect, place=self.tree.recorded_place(touched(effect)))
         self.decision.effects.append(effect)
         self.history.record(effect, self.author)
+        if change is not None:
+            self.changes.append(change)
 
     def _tell_overwritten(self, effect: Operation) -> None:
         aspect = aspect_of(effect)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from penstock.errors import error
-from penstock.sync.affected_search import AffectedSearch, EveryClient
+from penstock.sync.affected_search import AffectedSearch, IndexedClients
 from penstock.sync.conflicts import Author, History, StatementDecider, touched
 from penstock.sync.document_tree import DocumentTree, View
 from penstock.sync.limits import CLIENTS_MAX, HORIZON_ENTRIES, PREVIOUS_REPLICAS_MAX
@@ -55,7 +55,7 @@ class Server:
     state
         What the server is restored from; :meth:`of_document` makes a new one.
     search
-        Finds the clients that are affected; the default finds all.
+        Finds the clients that are affected; by default, an index of their subscriptions.
     horizon
         Maximum number of entries of the log.
     """
@@ -73,8 +73,10 @@ class Server:
         self._history = History()
         self._clients: dict[str, ClientRecord] = {}
         self._sessions: dict[str, _Session] = {}
+        self._due: set[str] = set()
+        """Clients with a request that is not answered."""
         self._next_replica = state.next_replica
-        self._search: AffectedSearch = EveryClient() if search is None else search
+        self._search: AffectedSearch = IndexedClients() if search is None else search
         self._horizon = horizon
         self._changes = StateChanges()
         self._round_start = state.checkpoint.version
@@ -87,10 +89,17 @@ class Server:
         self._decider = StatementDecider(self._tree, self._log, self._history)
 
     @classmethod
-    def of_document(cls, document: bytes, *, horizon: int = HORIZON_ENTRIES) -> Server:
+    def of_document(
+        cls,
+        document: bytes,
+        *,
+        search: AffectedSearch | None = None,
+        horizon: int = HORIZON_ENTRIES,
+    ) -> Server:
         """A server of a document without clients; its checkpoint is to be stored."""
         snapshot = DocumentTree.read(document).snapshot()
-        server = cls(StoredState(Checkpoint(0, snapshot)), horizon=horizon)
+        state = StoredState(Checkpoint(0, snapshot))
+        server = cls(state, search=search, horizon=horizon)
         server._changes.checkpoint = Checkpoint(0, snapshot)
         return server
 
@@ -193,17 +202,20 @@ class Server:
         session = self._session(request.client)
         session.is_online = True
         session.clone = request.number
+        self._due.add(request.client)
 
     def _synchronise(self, request: SyncRequest) -> None:
         record = self._clients.get(request.client)
         if record is None:
             self._session(request.client).again = self._again(request, _UNKNOWN_CLIENT)
+            self._due.add(request.client)
             return
         if request.replica != record.replica:
             return
         session = self._session(request.client)
         session.is_online = True
         session.is_waiting = True
+        self._due.add(request.client)
         record = self._acknowledge(record, request)
         session.sent = record.version
         if record.version < self._log.start or request.version > self.version:
@@ -251,14 +263,18 @@ class Server:
 
     def round(self) -> list[Message]:
         """Ends a round: the messages to the clients that requested one or are affected."""
-        entries = self._log.after(self._round_start)
-        due = {name for name, session in self._sessions.items() if _is_due(session)}
-        if entries:
-            due.update(
-                name
-                for name in self._search.affected(entries)
-                if name in self._sessions and self._sessions[name].is_online
-            )
+        due, self._due = self._due, set()
+        due.update(
+            name
+            for name in self._search.affected(self._decider.take_changes())
+            if name in self._sessions and self._sessions[name].is_online
+        )
+        due.update(
+            each.client
+            for entry in self._log.after(max(self._round_start, self._log.start))
+            for each in entry.reports
+            if each.client in self._sessions and self._sessions[each.client].is_online
+        )
         self._round_start = self.version
         views = _ViewCache(self._tree)
         messages: list[Message] = []
@@ -268,7 +284,9 @@ class Server:
         return messages
 
     def _messages(self, name: str, views: _ViewCache) -> Iterable[Message]:
-        session = self._sessions[name]
+        session = self._sessions.get(name)
+        if session is None:
+            return
         again, session.again = session.again, None
         record = self._clients.get(name)
         if session.clone is not None and record is not None:
@@ -355,10 +373,6 @@ class Server:
         with self._tree.at_version(start):
             snapshot = self._tree.snapshot()
         self._changes.checkpoint = Checkpoint(start, snapshot)
-
-
-def _is_due(session: _Session) -> bool:
-    return session.is_waiting or session.clone is not None or session.again is not None
 
 
 class _ViewCache:

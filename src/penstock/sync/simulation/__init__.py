@@ -4,7 +4,8 @@ from penstock.sync.simulation.simulator import (
     Divergence,
     HistoryOptions,
     HistorySummary,
+    options_of_seed,
     run_history,
 )
 
-__all__ = ["Divergence", "HistoryOptions", "HistorySummary", "run_history"]
+__all__ = ["Divergence", "HistoryOptions", "HistorySummary", "options_of_seed", "run_history"]

@@ -13,6 +13,8 @@ from dataclasses import dataclass, field
 
 from penstock.errors import PenstockError
 from penstock.language.updates import parse_subscription
+from penstock.sync.affected.change import Change
+from penstock.sync.affected_search import IndexedClients
 from penstock.sync.client import Client
 from penstock.sync.client_transitions import ClientStatus
 from penstock.sync.messages import Message, Request
@@ -49,6 +51,23 @@ class HistoryOptions:
     """Entries of the server's log; small, so that clients have to clone again."""
 
 
+def options_of_seed(seed: int) -> HistoryOptions:
+    """Options that vary with the seed: from no faults to many, from few clients to more."""
+    rng = random.Random(-seed - 1)
+    return HistoryOptions(
+        clients=rng.choice((2, 3, 3, 5)),
+        steps=rng.choice((60, 150, 150, 300)),
+        document_nodes=rng.choice((4, 16, 16, 40)),
+        loss=rng.choice((0, 0.1, 0.4)),
+        repetition=rng.choice((0, 0.1, 0.4)),
+        reordering=rng.choice((0, 0.2, 0.8)),
+        offline=rng.choice((0, 0.05, 0.2)),
+        kill=rng.choice((0, 0.01, 0.1)),
+        subscription_change=rng.choice((0, 0.03, 0.1)),
+        horizon=rng.choice((8, 24, 1_000)),
+    )
+
+
 @dataclass(slots=True)
 class HistorySummary:
     """What happened in a history."""
@@ -80,13 +99,28 @@ def run_history(seed: int, options: HistoryOptions | None = None) -> HistorySumm
     return simulation.summary
 
 
+class _RecordingSearch(IndexedClients):
+    """Remembers which clients it found last."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.found: set[str] = set()
+
+    def affected(self, changes: Sequence[Change]) -> Iterable[str]:
+        """The clients whose subscriptions observe what changed."""
+        self.found = set(super().affected(changes))
+        return self.found
+
+
 class _Simulation:
     def __init__(self, seed: int, options: HistoryOptions) -> None:
         self._seed = seed
         self._options = options
         self._rng = random.Random(seed)
         document = random_document(self._rng, size=options.document_nodes)
-        self._server = Server.of_document(document, horizon=options.horizon)
+        self._search = _RecordingSearch()
+        self._server = Server.of_document(document, horizon=options.horizon, search=self._search)
+        self._round_version = 0
         checkpoint = self._server.take_changes().checkpoint
         assert checkpoint is not None
         self._store = StoredState(checkpoint)
@@ -198,15 +232,42 @@ class _Simulation:
         self._send_requests(answers)
 
     def _round(self, _client: Client) -> None:
+        for message in self._finish_round():
+            self._to_clients += [message] * self._copies()
+
+    def _finish_round(self) -> list[Message]:
+        changed = self._changed_restrictions()
         messages = self._server.round()
         self._store.write(self._server.take_changes())
-        for message in messages:
-            self._to_clients += [message] * self._copies()
+        self._round_version = self._server.version
+        if missed := changed - self._search.found:
+            raise self._divergence(f"affected clients are not found: {sorted(missed)}")
+        return messages
+
+    def _changed_restrictions(self) -> set[str]:
+        """The clients whose restriction differs from that at the last round."""
+        tree = self._server.tree
+        if self._round_version in (self._server.version, *range(self._server.log.start)):
+            return set()
+        changed = set()
+        for name, client in self._clients.items():
+            record = self._server.client(name)
+            if record is None or record.subscription != client.subscription:
+                continue
+            query = record.subscription.compiled
+            now = tree.restricted(tree.view(query)).canonical_xml()
+            with tree.at_version(self._round_version):
+                before = tree.restricted(tree.view(query)).canonical_xml()
+            if now != before:
+                changed.add(name)
+        return changed
 
     def _kill(self) -> None:
         """Kills the server; what it did since the last round is lost."""
         self.summary.kills += 1
-        self._server = Server(self._store, horizon=self._options.horizon)
+        self._search = _RecordingSearch()
+        self._server = Server(self._store, horizon=self._options.horizon, search=self._search)
+        self._round_version = self._server.version
         self._to_clients.clear()
 
     def _quiesce(self) -> None:
@@ -216,8 +277,7 @@ class _Simulation:
             for request in self._to_server:
                 self._server.receive(request)
             self._to_server.clear()
-            messages = self._to_clients + self._server.round()
-            self._store.write(self._server.take_changes())
+            messages = self._to_clients + self._finish_round()
             self._to_clients = []
             for message in messages:
                 client = self._clients[message.client]
