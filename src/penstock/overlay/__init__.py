@@ -17,6 +17,8 @@ from penstock.overlay.membership import Membership
 from penstock.overlay.membership_transitions import MembershipState
 from penstock.overlay.message_codec import MessageCodec
 from penstock.overlay.options import ChildChoice, PeerOptions, Placement
+from penstock.overlay.pattern_interest import PatternInterest, PatternModel
+from penstock.overlay.pattern_matcher import PatternMatcher
 from penstock.overlay.peer import Peer
 from penstock.overlay.peer_messages import AnyPeerMessage
 from penstock.overlay.peer_outputs import (
@@ -30,6 +32,7 @@ from penstock.overlay.peer_outputs import (
     PeerOutput,
     Send,
 )
+from penstock.overlay.summary_tree import DataSummaryTree
 from penstock.overlay.window_bitmap import WindowBitmap
 
 __all__ = [
@@ -42,6 +45,7 @@ __all__ = [
     "ChildChoice",
     "ChildLost",
     "Connected",
+    "DataSummaryTree",
     "Deliver",
     "Disconnected",
     "EpochChanged",
@@ -52,6 +56,9 @@ __all__ = [
     "Membership",
     "MembershipState",
     "MessageCodec",
+    "PatternInterest",
+    "PatternMatcher",
+    "PatternModel",
     "Peer",
     "PeerLimits",
     "PeerOptions",

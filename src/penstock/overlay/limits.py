@@ -72,8 +72,8 @@ MATCHED_DOCUMENTS_MAX: Final[int] = 1_024
 """Documents whose matches a pattern matcher remembers."""
 
 MATCHED_PATTERNS_MAX: Final[int] = 200_000
-"""Distinct patterns in the index of a pattern matcher. Past it, the index is built anew from those
-in use."""
+"""Distinct patterns in the index of a pattern matcher. Past it, the index is emptied, and filled
+again with those in use."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

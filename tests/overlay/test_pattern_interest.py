@@ -1,0 +1,228 @@
+"""XPath and keyword subscriptions as interests, and the data-summary tree."""
+
+from __future__ import annotations
+
+import pickle
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from penstock.documents import Document, Header
+from penstock.errors import OverlayError
+from penstock.language import Query, parse
+from penstock.overlay import (
+    DataSummaryTree,
+    MessageCodec,
+    PatternInterest,
+    PatternModel,
+    PeerOptions,
+)
+from penstock.overlay.peer_messages import FilterStatement, Forward, Replay, Replayed
+from penstock.overlay.simulation import (
+    NetworkOptions,
+    Simulator,
+    check_caught_up,
+    check_nothing_lost,
+    check_one_tree,
+    check_order,
+)
+from penstock.routing import Pattern, SampledDocuments
+from support.strategies.patterns import sample_documents
+from support.strategies.queries import queries
+
+SOURCE = "source"
+
+
+def document(content: bytes, number: int = 0) -> Document:
+    return Document(content, Header(publisher="wire", id=str(number)))
+
+
+def found(tree: DataSummaryTree, query: str, count: int) -> str:
+    """Bits of the documents 1 to ``count``, the first one on the left."""
+    bits = tree.look_up_query(parse(query), 1, count)
+    return "".join(str(bits >> position & 1) for position in range(count))
+
+
+def tree_of(*contents: bytes, window: int = 20, vertices_max: int = 1_000) -> DataSummaryTree:
+    tree = DataSummaryTree(window, vertices_max=vertices_max)
+    for number, content in enumerate(contents, 1):
+        tree.observe(number, document(content, number))
+    return tree
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ("/a", "1100"),
+        ("/a/b", "1100"),
+        ("//b", "1111"),
+        ("//a[b][c]", "1010"),
+        ("/a[b = 'x']", "1000"),
+        ("/a[b = 'x'][c]", "1000"),
+        ("/a[@k = '1']", "0100"),
+        ("//*[@k]", "0100"),
+        ("//a[b = 'x' or c]", "1011"),
+        ("//a[not(b)]", "1111"),
+        ("//zzz", "0000"),
+        ("//a/*[. = 'anything']", "1111"),
+        ("/r/a | /a[@k]", "0111"),
+    ],
+)
+def test_look_ups_distinguish_instances_and_literals(query: str, expected: str) -> None:
+    tree = tree_of(
+        b"<a><b>x</b><c/></a>",
+        b"<a k='1'><b>y</b></a>",
+        b"<r><a><b>z</b><c/></a></r>",
+        b"<r><a><b>x</b></a><a><c/></a></r>",
+    )
+    assert found(tree, query, 4) == expected
+
+
+@given(st.integers(0, 2_000), queries(max_branches=2))
+def test_no_document_that_matches_is_left_out(seed: int, query: Query) -> None:
+    samples = sample_documents(seed, 6)
+    tree = tree_of(*(each.content for each in samples))
+    bits = tree.look_up_query(query, 1, len(samples))
+    (matched,) = SampledDocuments.of([each.content for each in samples]).match_bits(
+        [Pattern(query)]
+    )
+    assert matched & ~bits == 0
+
+
+def test_documents_leave_the_window() -> None:
+    tree = DataSummaryTree(4)
+    for number in range(1, 31):
+        tree.observe(number, document(f"<a><n{number}/></a>".encode(), number))
+        assert tree.look_up_query(parse("/a"), number, number) == 1
+    assert tree.look_up_query(parse("/a"), 27, 30) == 0b1111
+    assert tree.look_up_query(parse("//n30"), 27, 30) == 0b1000
+    assert len(tree) <= 9
+
+
+def test_least_recently_used_vertices_are_evicted() -> None:
+    contents = [f"<a><n{number}/></a>".encode() for number in range(1, 16)]
+    tree = tree_of(*contents, window=50, vertices_max=10)
+    assert found(tree, "/a/n15", 15)[-1] == "1"
+    assert len(tree) <= 10
+    assert tree.evicted > 0
+    assert found(tree, "/a/n1", 15) == "0" * 15
+
+
+def test_malformed_documents_are_not_summarised() -> None:
+    tree = tree_of(b"<a>", b"<a/>")
+    assert found(tree, "/a", 2) == "01"
+
+
+def test_unions_cover_and_stay_within_their_bound() -> None:
+    model = PatternModel(nodes_max=6)
+    parts = [model.interest(xpath=[f"/news/item[@n = {number}]"]) for number in range(20)]
+    union = model.union(parts)
+    assert sum(pattern.size for pattern in union.patterns) <= 6
+    assert all(model.covers(union, part) for part in parts)
+    assert model.union([]) == model.nothing
+    assert not model.covers(model.nothing, parts[0])
+
+
+def test_similarity_prefers_containment_then_common_labels() -> None:
+    model = PatternModel()
+    item = model.interest(xpath=["/news/item"])
+    scores = [
+        model.similarity(model.interest(xpath=[query]), item)
+        for query in ("//item", "/news/item[@id]", "/sport/match")
+    ]
+    assert scores[0] == 1.0
+    assert scores[0] > scores[1] > scores[2] == 0.0
+    assert model.similarity(item, model.nothing) == 1.0
+    words = model.interest(keywords=["storm coast"])
+    assert model.similarity(model.interest(keywords=["storm gale"]), words) > 0
+
+
+def test_documents_are_matched_once() -> None:
+    model = PatternModel()
+    one, two = model.interest(xpath=["/a"]), model.interest(keywords=["storm"])
+    assert not model.matches(two, document(b"<a/>"))
+    sample = document(b"<a>storm</a>")
+    assert model.matches(one, sample)
+    assert model.matches(two, sample)
+    assert model.matcher.passes == 2
+    # A pattern that is added later needs another pass, once.
+    three = model.interest(xpath=["/a[. = 'storm']"])
+    assert all(model.matches(each, sample) for each in (three, one, two, three))
+    assert model.matcher.passes == 3
+    assert not model.matches(one, document(b"<a>"))
+    assert not model.matches(model.nothing, sample)
+
+
+def test_an_index_of_the_past_is_emptied(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("penstock.overlay.pattern_matcher.MATCHED_PATTERNS_MAX", 3)
+    model = PatternModel()
+    sample = document(b"<a/>")
+    first = model.interest(xpath=["/a"])
+    for number in range(10):
+        assert model.matches(first, sample)
+        assert not model.matches(model.interest(xpath=[f"/b{number}"]), sample)
+    assert len(model.matcher) <= 5
+    assert model.matcher.generation > 0
+
+
+def test_messages_carry_patterns_and_documents() -> None:
+    model = PatternModel()
+    codec = MessageCodec(model)
+    interest = PatternInterest(
+        [Pattern.of_path("//x:a", namespaces={"x": "urn:x"}, where={"lang": "en"})]
+    )
+    for message in (
+        FilterStatement("s", 1, interest),
+        Forward("s", 1, 2, 1, document(b"<a/>")),
+        Replay("s", 1, 2, 3, 0, (Replayed(3, document(b"<a/>", 3)),)),
+    ):
+        assert codec.decode(codec.encode(message)) == message
+    assert pickle.loads(pickle.dumps(interest)) == interest
+    assert "//" in repr(interest)
+
+
+@pytest.mark.parametrize("encoded", [b"", b"7", b"[7]", b'["[]"]', b'["[\\"xpath\\", \\"/a[\\"]"]'])
+def test_malformed_interests_are_refused(encoded: bytes) -> None:
+    with pytest.raises(OverlayError) as problem:
+        PatternModel().decode_interest(encoded)
+    assert problem.value.code == "overlay.message"
+    with pytest.raises(OverlayError):
+        PatternModel().decode_document(encoded, b"<a/>")
+
+
+def test_a_union_needs_a_node() -> None:
+    with pytest.raises(OverlayError) as problem:
+        PatternModel(nodes_max=0)
+    assert problem.value.code == "overlay.option"
+
+
+def test_peers_with_subscriptions_receive_what_they_asked_for() -> None:
+    model = PatternModel(nodes_max=12)
+    simulator = Simulator(model, seed=5, network=NetworkOptions(loss=0.02, jitter_seconds=0.1))
+    options = PeerOptions(fan_out=2, reorganise_seconds=30.0, overhead_threshold=0.05)
+    simulator.add_source(SOURCE, options)
+    samples = sample_documents(1, 40)
+    names = sorted({name for each in samples for name in _names_in(each.content)})
+    for number in range(16):
+        query = f"//{names[number % len(names)]}"
+        simulator.add_peer(f"p{number}", SOURCE, model.interest(xpath=[query]), options)
+        simulator.run(until=simulator.now + 3)
+    simulator.add_peer("words", SOURCE, model.interest(keywords=["storm OR flood"]), options)
+    for round_ in range(3):
+        for each in samples:
+            content = each.content
+            simulator.publish(SOURCE, Document(content, Header(publisher="w", id=f"{round_}")))
+            simulator.run(until=simulator.now + 1)
+    simulator.network.options = NetworkOptions()
+    simulator.run(until=simulator.now + 200)
+    check_one_tree(simulator, SOURCE)
+    check_order(simulator)
+    check_nothing_lost(simulator, SOURCE)
+    check_caught_up(simulator, SOURCE)
+    assert sum(len(log.deliveries) for log in simulator.logs.values()) > 100
+
+
+def _names_in(content: bytes) -> set[str]:
+    return {each.decode() for each in re.findall(rb"<([a-z]+)[ />]", content)}
