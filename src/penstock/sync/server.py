@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Final, Protocol
 
 from penstock.errors import error
 from penstock.sync.affected_search import AffectedSearch, IndexedClients
 from penstock.sync.conflicts import Author, History, StatementDecider, touched
-from penstock.sync.document_tree import DocumentTree, View
+from penstock.sync.document_tree import DOCUMENT, DocumentTree, View
 from penstock.sync.limits import CLIENTS_MAX, HORIZON_ENTRIES, PREVIOUS_REPLICAS_MAX
 from penstock.sync.messages import (
     CloneAgain,
@@ -17,6 +17,7 @@ from penstock.sync.messages import (
     CloneRequest,
     Message,
     Request,
+    SubmittedStatement,
     SyncRequest,
     UpdateMessage,
 )
@@ -24,7 +25,7 @@ from penstock.sync.operations import Copy, Delete, Insert, Move, apply
 from penstock.sync.reports import Outcome, Report
 from penstock.sync.server_state import Checkpoint, ClientRecord, StateChanges, StoredState
 from penstock.sync.subscription import SyncSubscription
-from penstock.sync.update_log import LogEntry, UpdateLog
+from penstock.sync.update_log import AddressedReport, LogEntry, UpdateLog
 
 _UNKNOWN_CLIENT: Final = "the server does not know the client"
 _BEYOND_HORIZON: Final = "the server's log does not reach back to the client's version"
@@ -44,6 +45,16 @@ class _Session:
     again: CloneAgain | None = None
 
 
+class RoundPolicy(Protocol):
+    """Decides which statements of a round are undone as a whole."""
+
+    def undone(
+        self, statements: Sequence[tuple[str, SubmittedStatement]]
+    ) -> Mapping[tuple[str, int], str]:
+        """The client and number of each undone statement, and the client that it conflicts
+        with."""
+
+
 class Server:
     """Keeps a document and the caches of its clients in step.
 
@@ -56,6 +67,8 @@ class Server:
         What the server is restored from; :meth:`of_document` makes a new one.
     search
         Finds the clients that are affected; by default, an index of their subscriptions.
+    policy
+        Undoes whole statements before they are applied, as the paper does; by default, none.
     horizon
         Maximum number of entries of the log.
     """
@@ -65,6 +78,7 @@ class Server:
         state: StoredState,
         *,
         search: AffectedSearch | None = None,
+        policy: RoundPolicy | None = None,
         horizon: int = HORIZON_ENTRIES,
     ) -> None:
         self._tree = DocumentTree.from_snapshot(state.checkpoint.snapshot)
@@ -77,6 +91,8 @@ class Server:
         """Clients with a request that is not answered."""
         self._next_replica = state.next_replica
         self._search: AffectedSearch = IndexedClients() if search is None else search
+        self._policy = policy
+        self._statements: list[tuple[str, SubmittedStatement]] = []
         self._horizon = horizon
         self._changes = StateChanges()
         self._round_start = state.checkpoint.version
@@ -94,12 +110,13 @@ class Server:
         document: bytes,
         *,
         search: AffectedSearch | None = None,
+        policy: RoundPolicy | None = None,
         horizon: int = HORIZON_ENTRIES,
     ) -> Server:
         """A server of a document without clients; its checkpoint is to be stored."""
         snapshot = DocumentTree.read(document).snapshot()
         state = StoredState(Checkpoint(0, snapshot))
-        server = cls(state, search=search, horizon=horizon)
+        server = cls(state, search=search, policy=policy, horizon=horizon)
         server._changes.checkpoint = Checkpoint(0, snapshot)
         return server
 
@@ -221,16 +238,7 @@ class Server:
         if record.version < self._log.start or request.version > self.version:
             session.again = self._again(request, _BEYOND_HORIZON)
             return
-        replicas = frozenset((record.replica, *record.previous_replicas))
-        for statement in request.statements:
-            if statement.number == record.decided + 1:
-                self._tree.set_version(self.version + 1)
-                entry = self._decider.decide(record.client, replicas, statement)
-                self._log.append(entry)
-                self._changes.entries.append(entry)
-                record = replace(record, decided=statement.number)
-        if record != self._clients[request.client]:
-            self._store(record)
+        self._statements += [(request.client, statement) for statement in request.statements]
 
     def _acknowledge(self, record: ClientRecord, request: SyncRequest) -> ClientRecord:
         """The record after what a request acknowledges; a late request acknowledges less."""
@@ -261,8 +269,42 @@ class Server:
 
     # Rounds
 
+    def _decide_statements(self) -> None:
+        """Decides the statements of the round, in the order of their arrival."""
+        statements, self._statements = self._statements, []
+        undone = {} if self._policy is None else self._policy.undone(statements)
+        for client, statement in statements:
+            record = self._clients.get(client)
+            # Repeated statements are decided once, and those after a gap come again.
+            if record is None or statement.number != record.decided + 1:
+                continue
+            self._tree.set_version(self.version + 1)
+            if (client, statement.number) in undone:
+                entry = self._undone(client, statement, undone[client, statement.number])
+            else:
+                replicas = frozenset((record.replica, *record.previous_replicas))
+                entry = self._decider.decide(client, replicas, statement)
+            self._log.append(entry)
+            self._changes.entries.append(entry)
+            self._store(replace(record, decided=statement.number))
+
+    def _undone(self, client: str, statement: SubmittedStatement, by: str) -> LogEntry:
+        """The entry of a statement that the policy of the round undoes."""
+        reason = "the policy undoes it because of a conflict"
+        report = Report(Outcome.UNDONE, statement.number, DOCUMENT, by, reason)
+        return LogEntry(
+            self.version + 1,
+            client,
+            statement.number,
+            statement.base,
+            (),
+            (AddressedReport(client, report),),
+            statement.text,
+        )
+
     def round(self) -> list[Message]:
         """Ends a round: the messages to the clients that requested one or are affected."""
+        self._decide_statements()
         due, self._due = self._due, set()
         due.update(
             name

@@ -236,9 +236,9 @@ class _Simulation:
             self._to_clients += [message] * self._copies()
 
     def _finish_round(self) -> list[Message]:
-        changed = self._changed_restrictions()
         messages = self._server.round()
         self._store.write(self._server.take_changes())
+        changed = self._changed_restrictions()
         self._round_version = self._server.version
         if missed := changed - self._search.found:
             raise self._divergence(f"affected clients are not found: {sorted(missed)}")
