@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
-from penstock.errors.classes import ErrorSpec, PipelineError, PipelineFailure, RecordsError
+from penstock.errors.classes import (
+    DocumentError,
+    ErrorSpec,
+    PipelineError,
+    PipelineFailure,
+    RecordsError,
+)
 
 ERRORS: dict[str, ErrorSpec] = {
     "records.changed": ErrorSpec(
@@ -26,6 +32,11 @@ ERRORS: dict[str, ErrorSpec] = {
         "an index is too large to be sent to the workers with every task",
         "Keep the subscriptions in a workspace, or write them with `write_version`, and pass the"
         " URI of the version.",
+    ),
+    "document.router": ErrorSpec(
+        DocumentError,
+        "a document is published at a router that the tree does not have",
+        "Name a router of the tree that was written with `write_router_tree`.",
     ),
     "pipeline.columns": ErrorSpec(
         PipelineError,

@@ -57,6 +57,16 @@ ERRORS: dict[str, ErrorSpec] = {
         "the annotations of a neighbour contradict the document",
         "The neighbour is faulty or lies: examine it before you connect it again.",
     ),
+    "routing.fixed": ErrorSpec(
+        RoutingError,
+        "the subscriptions and neighbours of a stored router cannot change",
+        "Change the subscriptions of the tree, and write it again.",
+    ),
+    "routing.tree": ErrorSpec(
+        RoutingError,
+        "the links of routers do not form a tree, or a router is not part of it",
+        "Every router is reached from every other over exactly one path; name routers of the tree.",
+    ),
     "routing.state": ErrorSpec(
         RoutingError,
         "the stored state of a router cannot be restored",

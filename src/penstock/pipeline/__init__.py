@@ -25,6 +25,10 @@ if TYPE_CHECKING:
     from penstock.pipeline.readers import read_column as read_column
     from penstock.pipeline.readers import read_directory as read_directory
     from penstock.pipeline.readers import read_records as read_records
+    from penstock.pipeline.routed_delivery import RoutedBatchDelivery as RoutedBatchDelivery
+    from penstock.pipeline.routed_delivery import deliver_routed as deliver_routed
+    from penstock.pipeline.routed_documents import route_documents as route_documents
+    from penstock.pipeline.router_tree import write_router_tree as write_router_tree
     from penstock.pipeline.run_config import RunConfig as RunConfig
     from penstock.pipeline.schema_inference import infer_schema as infer_schema
     from penstock.pipeline.subscription_aggregation import (
@@ -47,10 +51,12 @@ _MODULES = {
     "BatchDelivery": "delivery_stream",
     "BatchProgress": "progress",
     "ProgressListener": "progress",
+    "RoutedBatchDelivery": "routed_delivery",
     "RunConfig": "run_config",
     "SubscriptionAggregate": "subscription_aggregation",
     "aggregate_subscriptions": "subscription_aggregation",
     "deliver": "delivery",
+    "deliver_routed": "routed_delivery",
     "infer_schema": "schema_inference",
     "match_documents": "document_matching",
     "matches_of": "document_matching",
@@ -58,10 +64,12 @@ _MODULES = {
     "read_column": "readers",
     "read_directory": "readers",
     "read_records": "readers",
+    "route_documents": "routed_documents",
     "run_workspace": "inbox_stream",
     "start_stream": "delivery_stream",
     "subscription_containment": "subscription_aggregation",
     "subscription_patterns": "subscription_aggregation",
+    "write_router_tree": "router_tree",
 }
 """The module of each public name."""
 
@@ -70,10 +78,12 @@ __all__ = [
     "BatchDelivery",
     "BatchProgress",
     "ProgressListener",
+    "RoutedBatchDelivery",
     "RunConfig",
     "SubscriptionAggregate",
     "aggregate_subscriptions",
     "deliver",
+    "deliver_routed",
     "infer_schema",
     "match_documents",
     "matches_of",
@@ -81,10 +91,12 @@ __all__ = [
     "read_column",
     "read_directory",
     "read_records",
+    "route_documents",
     "run_workspace",
     "start_stream",
     "subscription_containment",
     "subscription_patterns",
+    "write_router_tree",
 ]
 
 

@@ -165,7 +165,7 @@ def deliver(
     file = QuarantineFile(tables, stream=stream, batch=batch)
     with progress.of_batch():
         reports = _run_with_quarantine(job, file, stream)
-    counts = _commit(reports, shards, tables, stream=stream, batch=batch, commit=commit)
+    counts = commit_reports(reports, shards, tables, stream=stream, batch=batch, commit=commit)
     file.delete()
     return counts
 
@@ -205,23 +205,14 @@ class _Job:
         write_stage = WriteStage(
             tables=self.tables, batch=self.batch, at=matcher.at, commit=self.commit
         )
-        report = from_arrow_schema(REPORT)
         if self.is_shuffled:
             rows = self._map(match_stage, from_arrow_schema(STAGE_ROWS))
-            sorted_rows = (
-                rows.withColumn("delivery", delivery_column())
-                .withColumn("bucket", bucket_column())
-                .repartition("bucket")
-                .sortWithinPartitions("bucket", *SORT_KEYS)
-            )
-            reports = sorted_rows.mapInArrow(write_stage.write_buckets, report)
-        else:
+            return write_deliveries(rows, write_stage)
 
-            def match_and_write(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-                return write_stage.write_recent(match_stage(batches))
+        def match_and_write(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+            return write_stage.write_recent(match_stage(batches))
 
-            reports = self._map(match_and_write, report)
-        return [json.loads(row.report) for row in reports.collect()]
+        return _collect(self._map(match_and_write, from_arrow_schema(REPORT)))
 
     def probe(self, quarantine: Quarantine) -> list[FailedDocument]:
         """The documents that end the processes they are matched in."""
@@ -275,6 +266,29 @@ def _is_extensible(job: _Job, stream: str) -> bool:
     return last is None or last < job.batch
 
 
+def write_deliveries(rows: DataFrame, stage: WriteStage) -> list[dict[str, Any]]:
+    """Write the deliveries of a batch by bucket; returns the reports of the tasks.
+
+    Parameters
+    ----------
+    rows
+        Rows of :data:`~penstock.pipeline.match_stage.STAGE_ROWS`.
+    stage
+        Writes the deliveries of a partition.
+    """
+    sorted_rows = (
+        rows.withColumn("delivery", delivery_column())
+        .withColumn("bucket", bucket_column())
+        .repartition("bucket")
+        .sortWithinPartitions("bucket", *SORT_KEYS)
+    )
+    return _collect(sorted_rows.mapInArrow(stage.write_buckets, from_arrow_schema(REPORT)))
+
+
+def _collect(reports: DataFrame) -> list[dict[str, Any]]:
+    return [json.loads(row.report) for row in reports.collect()]
+
+
 def delivery_column() -> Column:
     """A delivery's id: the hash of document and subscription."""
     text = f.concat_ws("\x1f", "document", "subscription")
@@ -287,7 +301,7 @@ def bucket_column() -> Column:
     return f.pmod(f.crc32(text), f.lit(BUCKETS)).cast("int")
 
 
-def _commit(
+def commit_reports(
     reports: Sequence[Mapping[str, Any]],
     shards: Sequence[str],
     tables: Tables,
@@ -296,6 +310,7 @@ def _commit(
     batch: int,
     commit: int,
 ) -> BatchCounts:
+    """Commit what the tasks of a batch have written, unless it was committed before."""
     files: dict[str, list[WrittenFile]] = {"documents": [], "dead_letters": [], "deliveries": []}
     sums: Counter[str] = Counter()
     set_aside: Counter[str] = Counter()

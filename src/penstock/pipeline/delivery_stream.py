@@ -80,7 +80,7 @@ class BatchDelivery:
 
 def start_stream(
     documents: DataFrame,
-    delivery: BatchDelivery,
+    delivery: Callable[[DataFrame, int], None],
     *,
     checkpoint: str | Path,
     follow_seconds: float | None = None,
@@ -92,7 +92,8 @@ def start_stream(
     documents
         A streaming DataFrame with the columns of :data:`penstock.pipeline.spark_schemas.DOCUMENTS`.
     delivery
-        Delivers each micro-batch.
+        Delivers each micro-batch: a :class:`BatchDelivery`, or a
+        :class:`~penstock.pipeline.RoutedBatchDelivery`.
     checkpoint
         The folder of Spark's checkpoint.
     follow_seconds

@@ -32,11 +32,14 @@ class FragmentRows:
         self._starts = array("q")
         self._ends = array("q")
 
-    def add(self, match: int, fragments: Sequence[Fragment], limit: int) -> int:
+    def add(
+        self, match: int, fragments: Sequence[Fragment], limit: int, *, omitted_before: int = 0
+    ) -> int:
         """Add the first fragments of a match; past a limit, one that states how many are omitted.
 
         The limits are ``limit`` fragments and :data:`DELIVERY_FRAGMENT_BYTES_MAX` bytes. If a
-        fragment cannot be converted to XML, nothing is added.
+        fragment cannot be converted to XML, nothing is added. ``omitted_before`` fragments were
+        omitted by the caller.
 
         Returns
         -------
@@ -59,7 +62,7 @@ class FragmentRows:
         self._ends += columns.ends[:spans]
         self._xml_lengths += columns.xml_lengths[:count]
         self._xml += memoryview(columns.xml)[:size]
-        omitted = len(fragments) - count
+        omitted = len(fragments) - count + omitted_before
         if omitted:
             note = f"<!-- {omitted} more -->".encode()
             self._counts[-1] += 1

@@ -75,3 +75,13 @@ run ends with ``pipeline.failed``."""
 PARSED_PATTERNS_MAX: Final[int] = 65_536
 """Parsed patterns that a worker caches while it compares subscriptions; past it the least recently
 used is parsed again."""
+
+TREE_ROUTERS_MAX: Final[int] = 10_000
+"""Routers of a tree on Spark: every worker reads the names of the files of all of them."""
+
+TREE_HOPS_MAX: Final[int] = 64
+"""Hops between two routers of a tree on Spark, and levels around its center: each hop is a stage of
+the job of a batch."""
+
+OPEN_ROUTERS_MAX: Final[int] = 16
+"""Routers of a tree that a worker process keeps open; past it the least recently used is closed."""

@@ -17,20 +17,16 @@ import pyarrow.compute as pc
 
 from penstock.pipeline.batch_matcher import BatchOutcomes, byte_lengths
 from penstock.pipeline.batch_progress_files import BatchProgressFiles, TaskProgress
+from penstock.pipeline.document_log import DocumentLog, DocumentLogWriter
 from penstock.pipeline.partition_matcher import MatchedSlice, PartitionMatcher
 from penstock.pipeline.quarantine import failed_documents
 from penstock.pipeline.sequence_numbers import assign_numbers, order_keys
 from penstock.pipeline.shards import ROW
 from penstock.workspace.content_digest import content_digest
-from penstock.workspace.delta import TableWriter
 from penstock.workspace.pipeline_tables import Tables
 from penstock.workspace.table_schemas import (
-    DEAD_LETTERS,
     DELIVERIES,
-    DOCUMENT_LOG,
-    DOCUMENTS,
     FRAGMENTS_OMITTED,
-    TIME,
     UNKNOWN_ELEMENTS,
 )
 
@@ -78,21 +74,20 @@ class MatchStage:
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """The rows of :data:`STAGE_ROWS` for the documents of a partition."""
-        log = TableWriter(self.tables.documents, DOCUMENT_LOG)
-        dead_letters = TableWriter(self.tables.dead_letters, DEAD_LETTERS)
+        assert self.matcher.at is not None
+        log = DocumentLog(
+            tables=self.tables,
+            batch=self.batch,
+            at=self.matcher.at,
+            keeps_refused=self.matcher.config.mode == "PERMISSIVE",
+        ).open()
         with contextlib.closing(self.progress.task()) as progress:
-            yield from self._rows(batches, log, dead_letters, progress)
-        for table, writer in (("documents", log), ("dead_letters", dead_letters)):
-            for file in writer.close():
-                report = json.dumps({"table": table, **file.as_dict()})
-                yield _stage_rows({"file": pa.array([report])})
+            yield from self._rows(batches, log, progress)
+        for report in log.close():
+            yield stage_rows({"file": pa.array([report])})
 
     def _rows(
-        self,
-        batches: Iterator[pa.RecordBatch],
-        log: TableWriter,
-        dead_letters: TableWriter,
-        progress: TaskProgress,
+        self, batches: Iterator[pa.RecordBatch], log: DocumentLogWriter, progress: TaskProgress
     ) -> Iterator[pa.RecordBatch]:
         for matched in self.matcher.match(batches):
             order = order_keys(matched.documents)
@@ -100,7 +95,8 @@ class MatchStage:
             matched = matched._replace(documents=numbered)  # noqa: PLW2901
             # All shards see the same documents and errors, so only the first one writes them.
             if matched.shard == 0 and self.log:
-                self._write(matched.documents, matched.outcomes, log, dead_letters)
+                unknown_elements = pa.array(matched.outcomes.unknown_elements)
+                log.write(matched.documents, matched.outcomes.errors, unknown_elements)
             yield delivery_rows(matched, order)
             yield _outcome_rows(matched)
             if len(self.matcher.shards) > 1:
@@ -108,44 +104,11 @@ class MatchStage:
             if matched.shard == 0:
                 progress.add(matched.documents.num_rows)
 
-    def _write(
-        self,
-        documents: pa.RecordBatch,
-        outcomes: BatchOutcomes,
-        log: TableWriter,
-        dead_letters: TableWriter,
-    ) -> None:
-        columns: dict[str, Any] = {name: documents.column(name) for name in DOCUMENTS.names}
-        columns[UNKNOWN_ELEMENTS.name] = pa.array(outcomes.unknown_elements)
-        columns["batch"] = pa.repeat(pa.scalar(self.batch, pa.int64()), documents.num_rows)
-        is_accepted = outcomes.errors.is_null()
-        has_errors = outcomes.errors.null_count < len(outcomes.errors)
-        # Filtering and sorting copy the contents, which are most of the bytes.
-        accepted = pa.table(columns)
-        if has_errors:
-            accepted = accepted.filter(is_accepted)
-        log.write(_in_sequence(accepted))
-        if self.matcher.config.mode == "PERMISSIVE" and has_errors:
-            for number, field in enumerate(outcomes.errors.type):
-                columns[field.name] = outcomes.errors.field(number)
-            refused_at = pa.scalar(self.matcher.at, TIME)
-            columns["refused_at"] = pa.repeat(refused_at, documents.num_rows)
-            dead_letters.write(pa.table(columns).filter(pc.invert(is_accepted)))
-
-
-def _in_sequence(rows: pa.Table) -> pa.Table:
-    """Sort rows by number, for row groups of neighbouring numbers.
-
-    See :mod:`penstock.workspace.document_contents`.
-    """
-    numbers: Any = rows.column("sequence").to_numpy()
-    return rows if (np.diff(numbers) >= 0).all() else rows.sort_by("sequence")
-
 
 def _failure_rows(matched: MatchedSlice) -> Iterator[pa.RecordBatch]:
     """Reports of documents that failed unexpectedly, and perhaps only in this shard."""
     for failed in failed_documents(matched.documents, matched.outcomes.errors):
-        yield _stage_rows({"file": pa.array([json.dumps({"failed": asdict(failed)})])})
+        yield stage_rows({"file": pa.array([json.dumps({"failed": asdict(failed)})])})
 
 
 def delivery_rows(matched: MatchedSlice, order: pa.Array[Any]) -> pa.RecordBatch:
@@ -155,7 +118,7 @@ def delivery_rows(matched: MatchedSlice, order: pa.Array[Any]) -> pa.RecordBatch
     subscriber, subscription = matcher.subscription_columns(outcomes, columns)
     document_rows: Any = pa.array(outcomes.document_rows)
     header = ("document", "publisher", "sequence", "published_at")
-    return _stage_rows(
+    return stage_rows(
         {
             "subscriber": subscriber,
             "subscription": subscription,
@@ -195,10 +158,10 @@ def _outcome_rows(slice_: MatchedSlice) -> pa.RecordBatch:
     }
     if ROW in documents.schema.names:
         columns[ROW] = documents.column(ROW)
-    return _stage_rows(columns)
+    return stage_rows(columns)
 
 
-def _stage_rows(columns: dict[str, Any]) -> pa.RecordBatch:
+def stage_rows(columns: dict[str, Any]) -> pa.RecordBatch:
     """Rows of :data:`STAGE_ROWS`; missing columns are null."""
     length = len(next(iter(columns.values())))
     arrays = [

@@ -57,7 +57,9 @@ from penstock.routing.router_outputs import (
 from penstock.routing.router_state import NeighbourState, RouterCounters, RouterState
 from penstock.routing.skeleton import SkeletonDecision, SkeletonFilter, encode_skeleton
 from penstock.routing.state_changes import StateChanges
+from penstock.routing.stored_interest import StoredInterest
 from penstock.routing.synopsis import SampledDocuments, Synopsis
+from penstock.routing.topology import TreeTopology
 from penstock.routing.vocabulary import Vocabulary
 
 __all__ = [
@@ -113,11 +115,13 @@ __all__ = [
     "SkeletonDecision",
     "SkeletonFilter",
     "StateChanges",
+    "StoredInterest",
     "Subscribe",
     "SubscriptionDelta",
     "SubscriptionSnapshot",
     "SubscriptionsSetAside",
     "Synopsis",
+    "TreeTopology",
     "Unsubscribe",
     "Vocabulary",
     "containment_order",

@@ -10,13 +10,13 @@ from penstock.documents import Document
 from penstock.native import native
 from penstock.routing.annotation_kinds import AnnotationKind
 from penstock.routing.annotations import Parts
-from penstock.routing.announced_interest import AnnouncedInterest
 from penstock.routing.interest_index import InterestIndex, LocalTarget, Target, Targets
 from penstock.routing.last_offsets import AnnouncedUnder
 from penstock.routing.member_names import member_of
 from penstock.routing.patterns import UNIVERSAL
 from penstock.routing.received_annotations import DataFilters
 from penstock.routing.sent_annotations import divided
+from penstock.routing.stored_interest import Announcement
 
 _MATCH_LIST_ALONE: Final = frozenset({AnnotationKind.MATCH_LIST})
 
@@ -48,7 +48,7 @@ class AnnotationDecider:
         self._version = index.version
 
     def decide(
-        self, parts: Parts, document: Document, source: str, announced: AnnouncedInterest
+        self, parts: Parts, document: Document, source: str, announced: Announcement
     ) -> AnnotatedDecision | None:
         """Where a document goes; ``None`` if it must be read to its end.
 
@@ -100,7 +100,7 @@ class AnnotationDecider:
         self,
         parts: Parts,
         document: Document,
-        neighbour: tuple[str, AnnouncedInterest],
+        neighbour: tuple[str, Announcement],
         known: _Known,
     ) -> AnnotatedDecision | None:
         """Decides what lists of patterns leave undecided."""
@@ -127,7 +127,7 @@ class AnnotationDecider:
         return AnnotatedDecision(targets, frozenset(known.used), bytes_read)
 
     def _filters_for(
-        self, source: str, announced: AnnouncedInterest, has_match_list: bool
+        self, source: str, announced: Announcement, has_match_list: bool
     ) -> DataFilters | None:
         """The filters of a neighbour; ``None`` while it does not pay to make them.
 
@@ -169,21 +169,20 @@ def _lists(parts: Parts) -> dict[AnnotationKind, bytes]:
     return lists
 
 
-def _filters(targets: dict[int, Target], announced: AnnouncedInterest) -> DataFilters:
-    aggregate = announced.aggregate
-    patterns = aggregate.patterns
+def _filters(targets: dict[int, Target], announced: Announcement) -> DataFilters:
+    patterns = announced.patterns
     ranks = {pattern.digest: rank for rank, pattern in enumerate(patterns)}
     rows: dict[int, AnnouncedUnder] = {}
     for number, target in targets.items():
         member = member_of(target)
-        pattern = aggregate.member_pattern(member)
+        pattern = announced.member_pattern(member)
         # A query that is too long to be announced is announced as everything: never decided here.
         if not (isinstance(target, LocalTarget) and pattern is UNIVERSAL):
-            container = aggregate.pattern_for(member)
+            container = announced.pattern_for(member)
             rows[number] = AnnouncedUnder(ranks[container.digest], container, pattern)
     return DataFilters(patterns, rows)
 
 
-def _container(announced: AnnouncedInterest, target: Target) -> bytes:
+def _container(announced: Announcement, target: Target) -> bytes:
     """The digest of the announced pattern that contains the pattern of a target."""
-    return announced.container(member_of(target))
+    return announced.pattern_for(member_of(target)).digest

@@ -12,6 +12,7 @@ from penstock.routing.router_messages import (
     SubscriptionDelta,
     SubscriptionSnapshot,
 )
+from penstock.routing.stored_interest import answer_to
 
 
 class AnnouncedInterest:
@@ -29,9 +30,9 @@ class AnnouncedInterest:
         self._members = AggregatedSet.build(members, bound=bound, refine=refine)
 
     @property
-    def aggregate(self) -> AggregatedSet:
-        """The aggregated set, whose patterns the neighbour has once it has applied all deltas."""
-        return self._members
+    def patterns(self) -> tuple[Pattern, ...]:
+        """The announced patterns, which the neighbour has once it has applied all deltas."""
+        return self._members.patterns
 
     @property
     def digest(self) -> str:
@@ -43,9 +44,13 @@ class AnnouncedInterest:
         """The digests of the announced patterns."""
         return [pattern.digest for pattern in self._members.patterns]
 
-    def container(self, member: str) -> bytes:
-        """The digest of an announced pattern that contains a member."""
-        return self._members.pattern_for(member).digest
+    def member_pattern(self, member: str) -> Pattern:
+        """The pattern of a member."""
+        return self._members.member_pattern(member)
+
+    def pattern_for(self, member: str) -> Pattern:
+        """The narrowest announced pattern that is known to contain a member."""
+        return self._members.pattern_for(member)
 
     def change(
         self, added: Mapping[str, Pattern], removed: Iterable[str]
@@ -66,8 +71,4 @@ class AnnouncedInterest:
 
     def answer(self, request: DigestRequest) -> DigestConfirmation | SubscriptionSnapshot:
         """The answer to the neighbour's request."""
-        digest = self._members.digest
-        if request.digest == digest:
-            return DigestConfirmation(number=request.number, digest=digest)
-        keys = tuple(pattern.key for pattern in self._members.patterns)
-        return SubscriptionSnapshot(number=request.number, digest=digest, patterns=keys)
+        return answer_to(request, self.digest, self.patterns)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
+
 from penstock.routing.interest_index import LocalTarget, Target
+from penstock.routing.patterns import Pattern
 
 
 def local_member(id_: str) -> str:
@@ -21,3 +24,18 @@ def member_of(target: Target) -> str:
     if isinstance(target, LocalTarget):
         return local_member(target.id)
     return neighbour_member(target.neighbour, target.digest)
+
+
+def neighbour_members(neighbour: str, patterns: Iterable[Pattern]) -> dict[str, Pattern]:
+    """Patterns of a neighbour as members of what is announced to the others."""
+    return {neighbour_member(neighbour, pattern.digest): pattern for pattern in patterns}
+
+
+def interest_members(
+    local: Mapping[str, Pattern], neighbours: Mapping[str, Iterable[Pattern]]
+) -> dict[str, Pattern]:
+    """The members of what is announced to a neighbour: local subscriptions, and the others'."""
+    members = {local_member(id_): pattern for id_, pattern in local.items()}
+    for name, patterns in neighbours.items():
+        members |= neighbour_members(name, patterns)
+    return members

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from penstock.errors import PenstockError, error
-from penstock.matching.header_tests import header_test_error
+from penstock.errors import error
 from penstock.routing.aggregate_delta import AggregateDelta, AggregateReplica
 from penstock.routing.annotation_gain import AnnotationGain, ReceivedGain
-from penstock.routing.announced_interest import AnnouncedInterest
 from penstock.routing.forward_queue import ForwardQueue
 from penstock.routing.limits import PREPARED_TARGETS_PER_DOCUMENT, RouterLimits
+from penstock.routing.neighbour_patterns import parse_patterns
 from penstock.routing.neighbour_transitions import (
     INTEREST_IS_KNOWN,
     LINK_IS_UP,
@@ -19,19 +17,10 @@ from penstock.routing.neighbour_transitions import (
     NeighbourInput,
     NeighbourStatus,
 )
-from penstock.routing.patterns import UNIVERSAL, Pattern
+from penstock.routing.patterns import UNIVERSAL
 from penstock.routing.router_messages import SubscriptionDelta, SubscriptionSnapshot
 from penstock.routing.sent_annotations import AnnotationMaker
-
-_MALFORMED = (
-    PenstockError,
-    ValueError,
-    TypeError,
-    LookupError,
-    AttributeError,
-    RecursionError,
-)
-"""Errors of a key that is other JSON, or has other types or another query than expected."""
+from penstock.routing.stored_interest import Announcement
 
 UNKNOWN_INTEREST = (UNIVERSAL,)
 """The interest of a neighbour that has not stated it: everything, so that nothing is lost."""
@@ -46,7 +35,7 @@ class NeighbourRouter:
     interest: AggregateReplica
     """What the neighbour announced, or everything."""
 
-    announced: AnnouncedInterest
+    announced: Announcement
     """What is announced to the neighbour."""
 
     queue: ForwardQueue
@@ -164,28 +153,3 @@ def _check_count(count: int, limits: RouterLimits) -> None:
             "routing.too-many-patterns",
             f"{count:,} patterns, more than {limits.neighbour_patterns:,}",
         )
-
-
-def parse_patterns(keys: Iterable[str]) -> tuple[Pattern, ...]:
-    """The patterns of these keys, which a neighbour sent or a store returned.
-
-    Raises
-    ------
-    RoutingError
-        ``routing.pattern``
-    """
-    return tuple(_parse(key) for key in keys)
-
-
-def _parse(key: str) -> Pattern:
-    """Only the canonical key of a valid pattern is accepted."""
-    try:
-        pattern = Pattern.from_key(key)
-    except _MALFORMED as problem:
-        raise error("routing.pattern", f"invalid pattern: {problem}") from None
-    if pattern.key != key or not pattern.is_storable:
-        raise error("routing.pattern", "the key of a pattern is not canonical, or it is too long")
-    refused = header_test_error(dict(pattern.where))
-    if refused is not None:
-        raise error("routing.pattern", f"invalid pattern: {refused.message}")
-    return pattern

@@ -37,8 +37,9 @@ from penstock.routing.interest_index import (
 )
 from penstock.routing.limits import AGGREGATE_NODES_MAX, RouterLimits
 from penstock.routing.local_subscription import LocalSubscription
-from penstock.routing.member_names import local_member, neighbour_member
-from penstock.routing.neighbour_router import UNKNOWN_INTEREST, NeighbourRouter, parse_patterns
+from penstock.routing.member_names import interest_members, local_member, neighbour_members
+from penstock.routing.neighbour_patterns import parse_patterns
+from penstock.routing.neighbour_router import UNKNOWN_INTEREST, NeighbourRouter
 from penstock.routing.neighbour_transitions import (
     REQUEST_IS_REPEATED,
     REQUEST_IS_SENT,
@@ -91,6 +92,7 @@ from penstock.routing.state_changes import (
     NeighbourValues,
     StateChanges,
 )
+from penstock.routing.stored_interest import Announcement, FixedInterest, StoredInterest
 
 Outputs = Iterator[RouterOutput]
 
@@ -125,6 +127,8 @@ class Router:
         Which annotations are sent, used and verified. Deliveries do not depend on it.
     chance
         Selects the documents whose annotations are verified.
+    ignores_duplicates
+        Whether a document that arrives again is ignored. If not, the driver has to see to it.
 
     Examples
     --------
@@ -154,6 +158,7 @@ class Router:
         mappings: MappingTable = NO_MAPPINGS,
         annotations: AnnotationOptions = DEFAULT_ANNOTATIONS,
         chance: random.Random | None = None,
+        ignores_duplicates: bool = True,
     ) -> None:
         states = tuple(NeighbourState(name=each) for each in neighbours)
         self._limits = limits or RouterLimits()
@@ -165,6 +170,7 @@ class Router:
         self._annotations = annotations
         self._limits_digest = limits_digest(self._document_limits)
         self._chance = chance or random.Random()
+        self._ignores_duplicates = ignores_duplicates
         self._mappings = DocumentMappings(mappings)
         self._load(RouterState(name=name, neighbours=states))
 
@@ -180,8 +186,18 @@ class Router:
         mappings: MappingTable = NO_MAPPINGS,
         annotations: AnnotationOptions = DEFAULT_ANNOTATIONS,
         chance: random.Random | None = None,
+        ignores_duplicates: bool = True,
+        announced: Mapping[str, StoredInterest] | None = None,
     ) -> Self:
         """A router that continues from a state; all its links are down.
+
+        Parameters
+        ----------
+        state
+            The state; the other parameters are those of the class.
+        announced
+            The interests that were announced to each neighbour in this state. They are then not
+            computed, and the router's subscriptions and neighbours cannot change.
 
         Raises
         ------
@@ -199,14 +215,17 @@ class Router:
             mappings=mappings,
             annotations=annotations,
             chance=chance,
+            ignores_duplicates=ignores_duplicates,
         )
         try:
-            restored._load(state)
+            restored._load(state, announced)
         except PenstockError as problem:
             raise error("routing.state", problem.message) from problem
         return restored
 
-    def _load(self, state: RouterState) -> None:
+    def _load(
+        self, state: RouterState, announced: Mapping[str, StoredInterest] | None = None
+    ) -> None:
         names = [each.name for each in state.neighbours]
         if len({state.name, *names}) <= len(names) or not all([state.name, *names]):
             raise error("routing.option", "the names of a router and its neighbours are ambiguous")
@@ -230,20 +249,24 @@ class Router:
         self._neighbours: dict[str, NeighbourRouter] = {}
         self._changes: ChangeLog | None = None
         for each in state.neighbours:
-            self._neighbours[each.name] = self._make_neighbour(each, interests, local)
+            stored = None if announced is None else announced.get(each.name, StoredInterest())
+            self._neighbours[each.name] = self._make_neighbour(each, interests, local, stored)
 
     def _make_neighbour(
         self,
         state: NeighbourState,
         interests: Mapping[str, AggregateReplica],
         local: Mapping[str, Pattern],
+        stored: StoredInterest | None = None,
     ) -> NeighbourRouter:
         is_unknown = state.patterns is None
-        members = {local_member(id_): pattern for id_, pattern in local.items()}
-        for other, interest in interests.items():
-            if other != state.name:
-                members |= _members(other, interest.patterns)
-        announced = AnnouncedInterest(members, bound=self._aggregate_nodes)
+        others = {name: each.patterns for name, each in interests.items() if name != state.name}
+        members = interest_members(local, others)
+        announced: Announcement
+        if stored is None:
+            announced = AnnouncedInterest(members, bound=self._aggregate_nodes)
+        else:
+            announced = FixedInterest(stored, members)
         self._index.announce(state.name, announced.digests, ())
         return NeighbourRouter(
             name=state.name,
@@ -383,7 +406,7 @@ class Router:
         unknown = AggregateReplica(UNKNOWN_INTEREST)
         self._index.add_neighbour(name)
         self._index.add(_targets(name, unknown.patterns))
-        yield from self._announce(_members(name, unknown.patterns), ())
+        yield from self._announce(neighbour_members(name, unknown.patterns), ())
         interests = {each.name: each.interest for each in self._neighbours.values()}
         local = {id_: each.pattern() for id_, each in self._subscriptions.items()}
         added = self._make_neighbour(NeighbourState(name=name), interests | {name: unknown}, local)
@@ -502,7 +525,9 @@ class Router:
             stated = added if neighbour.is_known else interest.patterns
             self._changes.neighbours[neighbour.name].patterns.change(stated, removed)
         yield from self._announce(
-            _members(neighbour.name, added), _members(neighbour.name, removed), neighbour
+            neighbour_members(neighbour.name, added),
+            neighbour_members(neighbour.name, removed),
+            neighbour,
         )
 
     def _announce(
@@ -581,7 +606,7 @@ class Router:
         """
         self._counts["received"] += 1
         digest = identity_digest(document)
-        if not self._window.add(document.header.publisher, digest):
+        if self._ignores_duplicates and not self._window.add(document.header.publisher, digest):
             self._counts["duplicates"] += 1
             return []
         try:
@@ -780,11 +805,6 @@ def _delivery(
         fragments=None if fragments is None else tuple(fragments[:maximum]),
         fragments_omitted=max(0, len(fragments or ()) - maximum),
     )
-
-
-def _members(neighbour: str, patterns: Iterable[Pattern]) -> dict[str, Pattern]:
-    """Patterns of a neighbour as members of what is announced to the others."""
-    return {neighbour_member(neighbour, pattern.digest): pattern for pattern in patterns}
 
 
 def _targets(neighbour: str, patterns: Iterable[Pattern]) -> dict[Target, TargetQuery]:

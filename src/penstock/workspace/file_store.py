@@ -25,7 +25,9 @@ from penstock.workspace.limits import CACHED_FILES_MAX
 CACHE_VARIABLE = "PENSTOCK_CACHE"
 """Environment variable that names another cache directory."""
 
-_CACHED_NAME = re.compile(r"[0-9a-f]{64}\.(arrow|index|keywords|mappings)")
+_CACHED_NAME = re.compile(
+    r"[0-9a-f]{64}\.(arrow|index|keywords|mappings|routers|subscriptions|interest)"
+)
 """Names of the files that the cache holds: a digest and a suffix. Others are not Penstock's."""
 
 
