@@ -19,6 +19,9 @@ NATIVE_SOURCES := setup.py native/Cargo.toml native/Cargo.lock native/build.rs $
 FUZZ_EXAMPLES ?= 2000
 FUZZ_SECONDS ?= 600
 
+# The number of generated networks that route documents with annotations and without under `make fuzz`.
+FUZZ_CASES ?= 100000
+
 # One more than there are processors: the longest tests mostly wait for child processes.
 TEST_PROCESSES ?= $(shell echo $$((1 + $$(getconf _NPROCESSORS_ONLN))))
 
@@ -102,6 +105,7 @@ wheel: setup ## Build the source distribution and a wheel of the optimised core 
 fuzz: setup ## Search for counterexamples at length: generated tests, then every fuzz target
 	PENSTOCK_FUZZ_EXAMPLES=$(FUZZ_EXAMPLES) $(BIN)/python -m pytest --quiet -m hypothesis \
 		--numprocesses auto --dist worksteal
+	$(BIN)/python benchmarks/annotation_cases.py --cases $(FUZZ_CASES) --processes $(TEST_PROCESSES)
 	$(BIN)/python fuzz/campaign.py --seconds $(FUZZ_SECONDS) --write
 
 soak: setup ## Kill the pipeline and routers a hundred times each, and write benchmarks/results/soak*.txt

@@ -26,10 +26,10 @@ def test_a_stored_interest_answers_as_the_original(members: dict[str, Pattern], 
     fixed = FixedInterest(stored, members)
     assert (fixed.digest, fixed.patterns) == (original.digest, original.patterns)
     assert sorted(fixed.digests) == sorted(original.digests)
-    for member in members:
+    for member, pattern in members.items():
         assert fixed.pattern_for(member) == original.pattern_for(member)
-        assert fixed.member_pattern(member) == members[member]
-    for digest in (original.digest, "other"):
+        assert fixed.member_pattern(member) == pattern
+    for digest in (original.digest, ""):
         request = DigestRequest(number=7, digest=digest)
         assert fixed.answer(request) == original.answer(request)
 

@@ -84,26 +84,22 @@ ROUTED: Final = pa.schema(
 """One row per document and router that received it. ``reading`` is ``whole``, ``part`` or ``none``:
 how much of the document the router read."""
 
-_INTERNAL: Final = pa.schema(
-    [
-        pa.field(ROW, pa.int64()),
-        pa.field("order_key", pa.int64()),
-        pa.field("place", pa.string()),
-        pa.field("bytes", pa.int64()),
-        CONTENT_DIGEST,
-        FRAGMENTS_OMITTED,
-        pa.field("content", pa.binary()),
-        pa.field("mapping", pa.string()),
-        pa.field("annotations", pa.binary()),
-        pa.field("file", pa.string()),
-    ]
-)
+_INTERNAL: Final = {
+    ROW: pa.int64(),
+    "order_key": pa.int64(),
+    "place": pa.string(),
+    "bytes": pa.int64(),
+    CONTENT_DIGEST.name: CONTENT_DIGEST.type,
+    FRAGMENTS_OMITTED.name: FRAGMENTS_OMITTED.type,
+    "content": pa.binary(),
+    "mapping": pa.string(),
+    "annotations": pa.binary(),
+    "file": pa.string(),
+}
 """Further columns of the rows between stages. A document that a router has yet to route has
 ``content``; ``place`` decides the partition of a row; ``file`` is a report in JSON."""
 
-HOP_ROWS: Final = pa.schema(
-    {name: schema.field(name).type for schema in (ROUTED, _INTERNAL) for name in schema.names}
-)
+HOP_ROWS: Final = pa.schema({**{each.name: each.type for each in ROUTED}, **_INTERNAL})
 """The rows between stages."""
 
 
