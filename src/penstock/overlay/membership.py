@@ -251,7 +251,7 @@ class Membership:
         if self.reorganise_at is not None and now >= self.reorganise_at:
             assert self._options.reorganise_seconds is not None
             seconds = self._options.reorganise_seconds
-            self.reorganise_at = (now // seconds + 1) * seconds
+            self.reorganise_at = max(now, self.reorganise_at + seconds)
             self.examine_overhead(now)
         if self.phase_at is not None and now >= self.phase_at:
             self.time_out(now)
@@ -959,7 +959,8 @@ class Membership:
             self.heartbeat_at = now + phase * self._options.heartbeat_seconds
         seconds = self._options.reorganise_seconds
         if self.reorganise_at is None and seconds is not None and self.state is not _S.ROOT:
-            self.reorganise_at = (now // seconds + 1) * seconds
+            # Peers that move at the same time refuse each other.
+            self.reorganise_at = now + self._host.random.random() * seconds
 
     def _send_child_heartbeat(self) -> None:
         assert self.parent is not None
@@ -1118,25 +1119,29 @@ class Membership:
             return
         if self.overhead() <= self._options.overhead_threshold:
             return
-        child = self._child_to_move()
-        if child is not None:
+        for child in self._children_to_move():
             child.asked_at = now
             self._send(child.name, MoveRequest(self.source, self._marginal(child)))
 
-    def _child_to_move(self) -> ChildLink | None:
-        """The child that contributes the most overhead, by the policy.
+    def _children_to_move(self) -> list[ChildLink]:
+        """The children that contribute the most overhead, by the policy.
 
         Children that were asked before come later, so that one which finds no better place does not
         keep the others from being asked.
         """
         is_marginal = self._options.child_choice is ChildChoice.MARGINAL
-        contribution = self._marginal if is_marginal else self._lacking_overlap
-        ranked = [
-            (child.asked_at, -contribution(child), child.name, child)
+        ranked = sorted(
+            (
+                child.asked_at,
+                -self._marginal(child) if is_marginal else 0.0,
+                -self._lacking_overlap(child),
+                child.name,
+            )
             for child in self.children.values()
-            if child.is_active and child.replacement is None and contribution(child) > 0
-        ]
-        return min(ranked)[-1] if ranked else None
+            if child.is_active and child.replacement is None and self._lacking_overlap(child) > 0
+        )
+        chosen = ranked[: self._options.moves_per_round]
+        return [self.children[name] for *_, name in chosen]
 
     def _marginal(self, child: ChildLink) -> float:
         """Documents of the window that the peer receives for this child only."""

@@ -64,6 +64,9 @@ class PeerOptions:
     reorganise_seconds: float | None = None
     """Interval at which a peer examines its overhead; ``None`` switches reorganisation off."""
 
+    moves_per_round: int = 3
+    """Children that are asked to move at once."""
+
     move_wait_seconds: float = 0.0
     """Time that passes between two searches of a peer."""
 
@@ -97,7 +100,7 @@ class PeerOptions:
             raise error("overlay.option", "the greatest back-off is less than the first")
         if self.silence_seconds <= self.heartbeat_seconds:
             raise error("overlay.option", "silence is longer than the interval of heartbeats")
-        if self.attempt_tries < 1 or self.parallel_probes < 1:
+        if min(self.attempt_tries, self.parallel_probes, self.moves_per_round) < 1:
             raise error("overlay.option", "requests are sent at least once")
         if not 0 <= self.overhead_threshold <= 1 or self.delta_threshold < 0:
             raise error("overlay.option", "a threshold is a share, or a number of documents")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from heapq import heappop, heappush
 
 from penstock.overlay.limits import CANDIDATES_MAX
@@ -17,6 +17,9 @@ class _Visit:
 
     bound: float
     """No place at or below the peer has a smaller measure."""
+
+    overhead: float
+    """Documents that do not match the peer's own subscription: decides between equal bounds."""
 
     depth: int
     peer: str
@@ -37,7 +40,8 @@ class PlacementSearch:
 
     Our policy minimises the path cost, less what the ancestors that are left no longer receive.
     The cost never decreases downwards, so a subtree is pruned exactly when it cannot be better; the
-    most promising peer is asked next.
+    most promising peer is asked next. Between equal costs, the overhead decides, so that peers of
+    the same interest gather although no single one of them costs its old ancestors anything.
     """
 
     def __init__(
@@ -137,22 +141,20 @@ class PlacementSearch:
                 shared = bits if shared is None else shared & bits
                 total += shared.bit_count() * self._scale
             savings[0] = total
-            self._savings = savings
-            self._best = -self._gain_min
+            self._best = 0.0
         else:
-            current = self._answers[self._path[-1]].overhead
-            self._savings = savings
-            self._overhead_max = current - self._gain_min
             self._best = float("inf")
+        self._savings = savings
+        self._overhead_max = self._answers[self._path[-1]].overhead - self._gain_min
         self._enqueue(self._path[0], 0, 0.0, 0)
 
     def _enqueue(self, peer: str, depth: int, cost: float, common: int) -> None:
         if self._placement is Placement.OVERHEAD:
-            self._breadth.append(_Visit(0.0, depth, peer, cost, common))
+            self._breadth.append(_Visit(0.0, 0.0, depth, peer, cost, common))
             return
         bound = cost - self._savings[common]
         if bound <= self._best:
-            heappush(self._queue, _Visit(bound, depth, peer, cost, common))
+            heappush(self._queue, _Visit(bound, 0.0, depth, peer, cost, common))
 
     def _take(self) -> _Visit | None:
         if self._breadth:
@@ -169,14 +171,14 @@ class PlacementSearch:
             if answer.accepts and not is_parent and answer.overhead < self._best:
                 self._best = answer.overhead
                 if answer.overhead <= self._overhead_max:
-                    self._candidates.append(
-                        _Visit(answer.overhead, visit.depth, visit.peer, 0.0, 0)
-                    )
+                    self._candidates.append(replace(visit, overhead=answer.overhead))
             examine_children = 2 * answer.overhead < self._best
         else:
-            if answer.accepts and not is_parent and visit.bound <= self._best:
-                self._best = visit.bound
-                self._candidates.append(visit)
+            is_cheaper = visit.bound <= -self._gain_min
+            is_closer = answer.overhead <= self._overhead_max
+            if answer.accepts and not is_parent and (is_cheaper or is_closer):
+                self._best = min(self._best, visit.bound)
+                self._candidates.append(replace(visit, overhead=answer.overhead))
             examine_children = True
         if not examine_children:
             return

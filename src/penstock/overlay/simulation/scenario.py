@@ -142,6 +142,11 @@ class _Scenario:
             check_structure(simulator, SOURCE)
             if step < 10:
                 self._publish()
+        # A check must not fall into the middle of a move.
+        for peer in simulator.peers.values():
+            for membership in peer.memberships.values():
+                membership.reorganise_at = None
+        simulator.run(until=simulator.now + 60)
         check_one_tree(simulator, SOURCE)
         check_order(simulator)
         check_nothing_lost(simulator, SOURCE)
