@@ -26,6 +26,7 @@ PARSERS = {
     "headers and sections of annotations": ["document_annotations"],
     "messages of routers and their clients": ["router_messages"],
     "update statements": ["update_statements"],
+    "patches of document trees": ["tree_patches"],
 }
 """What Penstock parses, and the targets that fuzz it."""
 
