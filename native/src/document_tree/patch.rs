@@ -6,7 +6,7 @@ use hashbrown::{HashMap, HashSet};
 use super::insertion::NewNode;
 use super::journal::Change;
 use super::node_id::NodeId;
-use super::patch_codec::{NodeState, Patch, PatchEntry, Position};
+use super::patch_codec::{NodeState, PatchEntry, PatchReader, PatchWriter, Position};
 use super::restriction::{View, ViewNode};
 use super::tree::{DocumentTree, NodeKind, QNameId, QualifiedName, Slot, TreeLimits};
 use super::tree_error::{TreeError, TreeResult};
@@ -23,13 +23,13 @@ impl DocumentTree {
     /// `None` if there is no difference.
     pub fn patch(&self, before: &View, after: &View, since: u64) -> Option<Vec<u8>> {
         let touched = self.touched(since);
-        let mut patch = Patch::default();
+        let mut patch = PatchWriter::default();
         for ViewNode { slot, parent, .. } in &before.nodes {
             let leaves = |slot: &Slot| !after.bare.contains_key(slot);
             // The document node is in no view.
             let is_top = *parent == Slot::DOCUMENT || !leaves(parent);
             if leaves(slot) && is_top {
-                patch.left.push(self.node(*slot).id);
+                patch.leave(self.node(*slot).id);
             }
         }
         let mut last_child: HashMap<Slot, Slot, RandomState> = HashMap::default();
@@ -41,27 +41,22 @@ impl DocumentTree {
             };
             let Some(&was_bare) = before.bare.get(&node.slot) else {
                 let content = self.content(node, after);
-                patch
-                    .entries
-                    .push(PatchEntry::Enter(position, content, self.state(node)));
+                patch.entry(&PatchEntry::Enter(position, content, self.state(node)));
                 continue;
             };
             if touched.placed.contains(&node.slot) {
                 let id = self.node(node.slot).id;
-                patch.entries.push(PatchEntry::Move(position, id));
+                patch.entry(&PatchEntry::Move(position, id));
             }
             let is_changed = was_bare != node.is_bare
                 || touched.content.contains(&node.slot)
                 || before.attributes_of(node.slot) != after.attributes_of(node.slot);
             if is_changed {
                 let content = self.content(node, after);
-                patch
-                    .entries
-                    .push(PatchEntry::Change(content, self.state(node)));
+                patch.entry(&PatchEntry::Change(content, self.state(node)));
             }
         }
-        let is_empty = patch.left.is_empty() && patch.entries.is_empty();
-        (!is_empty).then(|| patch.encode())
+        (!patch.is_empty()).then(|| patch.finish())
     }
 
     fn touched(&self, since: u64) -> Touched {
@@ -123,7 +118,7 @@ impl DocumentTree {
     /// The whole tree as a patch from nothing, with the deleted nodes that are not forgotten.
     pub fn snapshot(&self) -> Vec<u8> {
         let patch = self.patch(&View::default(), &self.whole_view(), u64::MAX);
-        patch.unwrap_or_else(|| Patch::default().encode())
+        patch.unwrap_or_else(|| PatchWriter::default().finish())
     }
 
     /// The tree of a snapshot.
@@ -136,7 +131,7 @@ impl DocumentTree {
     /// A view as a tree of its own.
     pub fn restricted(&self, view: &View) -> TreeResult<Self> {
         let patch = self.patch(&View::default(), view, u64::MAX);
-        let bytes = patch.unwrap_or_else(|| Patch::default().encode());
+        let bytes = patch.unwrap_or_else(|| PatchWriter::default().finish());
         Self::from_snapshot(&bytes, self.limits)
     }
 
@@ -144,54 +139,28 @@ impl DocumentTree {
     /// after an error.
     pub fn apply_patch(&mut self, bytes: &[u8]) -> TreeResult<()> {
         assert!(self.journal.done.is_empty() && self.journal.undone.is_empty());
-        let patch = Patch::decode(bytes)?;
-        let left: Vec<Slot> = patch
-            .left
-            .iter()
-            .map(|id| self.known(*id))
-            .collect::<TreeResult<_>>()?;
         // Moved nodes are taken out first: they may be inside a subtree that leaves, or become its parent.
-        for entry in &patch.entries {
+        let mut moved = Vec::new();
+        let mut reader = PatchReader::open(bytes)?;
+        while let Some(entry) = reader.next()? {
             if let PatchEntry::Move(_, id) = entry {
-                let slot = self.known(*id)?;
-                self.unlink(slot);
+                moved.push(self.known(id)?);
             }
         }
-        for &slot in &left {
+        let mut reader = PatchReader::open(bytes)?;
+        let left = reader.left.iter().map(|id| self.known(*id));
+        let left: Vec<Slot> = left.collect::<TreeResult<_>>()?;
+        for &slot in moved.iter().chain(&left) {
             self.unlink(slot);
         }
         for &slot in &left {
             self.free_subtree(slot);
         }
-        for entry in &patch.entries {
-            match entry {
-                PatchEntry::Enter(position, node, state) => {
-                    self.check_entering(node)?;
-                    let slot = self.add_new(node)?;
-                    self.node_mut(slot).set_bare(state.is_bare);
-                    if state.is_deleted {
-                        self.set_deleted(slot, true);
-                        self.tombstones.push(slot);
-                    }
-                    self.put(slot, *position)?;
-                }
-                PatchEntry::Move(position, id) => {
-                    let slot = self.known(*id)?;
-                    if self.node(slot).parent != Slot::NONE {
-                        return Err(TreeError::Malformed("a node of the patch moves twice"));
-                    }
-                    self.put(slot, *position)?;
-                }
-                PatchEntry::Change(node, state) => self.change(node, state.is_bare)?,
-            }
+        while let Some(entry) = reader.next()? {
+            self.apply_entry(&entry)?;
         }
-        let is_linked = |entry: &PatchEntry| match entry {
-            PatchEntry::Move(_, id) => self
-                .find(*id)
-                .is_some_and(|slot| self.ancestors(slot).any(|each| each == Slot::DOCUMENT)),
-            _ => true,
-        };
-        if !patch.entries.iter().all(is_linked) {
+        let is_linked = |slot: &Slot| self.ancestors(*slot).any(|each| each == Slot::DOCUMENT);
+        if !moved.iter().all(is_linked) {
             return Err(TreeError::Malformed("the patch moves a node into itself"));
         }
         let roots = self.children(Slot::DOCUMENT);
@@ -206,16 +175,35 @@ impl DocumentTree {
         Ok(())
     }
 
+    fn apply_entry(&mut self, entry: &PatchEntry) -> TreeResult<()> {
+        match entry {
+            PatchEntry::Enter(position, node, state) => {
+                node.check(self)?;
+                self.check_room(1, 0)?;
+                let slot = self.add_new(node)?;
+                self.node_mut(slot).set_bare(state.is_bare);
+                if state.is_deleted {
+                    self.set_deleted(slot, true);
+                    self.tombstones.push(slot);
+                }
+                self.put(slot, *position)
+            }
+            PatchEntry::Move(position, id) => {
+                let slot = self.known(*id)?;
+                if self.node(slot).parent != Slot::NONE {
+                    return Err(TreeError::Malformed("a node of the patch moves twice"));
+                }
+                self.put(slot, *position)
+            }
+            PatchEntry::Change(node, state) => self.change(node, state.is_bare),
+        }
+    }
+
     fn known(&self, id: NodeId) -> TreeResult<Slot> {
         let found = self.find(id).filter(|slot| *slot != Slot::DOCUMENT);
         found.ok_or(TreeError::Malformed(
             "the patch names a node that the cache does not have",
         ))
-    }
-
-    fn check_entering(&self, node: &NewNode) -> TreeResult<()> {
-        node.check(self)?;
-        self.check_room(1, 0)
     }
 
     fn put(&mut self, slot: Slot, position: Position) -> TreeResult<()> {

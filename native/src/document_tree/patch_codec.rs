@@ -41,15 +41,6 @@ pub(super) struct Position {
     pub previous: Option<NodeId>,
 }
 
-/// The difference of two views.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Patch {
-    /// The tops of the subtrees that leave; what moves out of them stays.
-    pub left: Vec<NodeId>,
-    /// In document order of the new view.
-    pub entries: Vec<PatchEntry>,
-}
-
 /// Flags in the byte of a node's kind.
 const BARE: u8 = 8;
 const DELETED_NODE: u8 = 16;
@@ -58,49 +49,95 @@ const ENTER: u8 = 0;
 const MOVE: u8 = 1;
 const CHANGE: u8 = 2;
 
-impl Patch {
-    pub fn encode(&self) -> Vec<u8> {
-        let mut encoder = Encoder::default();
-        encoder.bytes.extend_from_slice(MAGIC);
-        encoder.number(self.left.len() as u64);
-        for id in &self.left {
-            encoder.id(*id);
-        }
-        encoder.number(self.entries.len() as u64);
-        for entry in &self.entries {
-            encoder.entry(entry);
-        }
-        encoder.bytes
+/// Writes a patch entry by entry, so that it is in memory only once.
+#[derive(Default)]
+pub(super) struct PatchWriter {
+    left: Encoder,
+    left_count: u64,
+    entries: Encoder,
+    entry_count: u64,
+}
+
+impl PatchWriter {
+    /// The top of a subtree that leaves; what moves out of it stays.
+    pub fn leave(&mut self, id: NodeId) {
+        self.left.id(id);
+        self.left_count += 1;
     }
 
-    pub fn decode(bytes: &[u8]) -> TreeResult<Self> {
-        let rest = bytes.strip_prefix(MAGIC).ok_or(TreeError::Malformed(
+    /// Adds an entry; they are in document order of the new view.
+    pub fn entry(&mut self, entry: &PatchEntry) {
+        self.entries.entry(entry);
+        self.entry_count += 1;
+    }
+
+    /// Whether nothing was added.
+    pub fn is_empty(&self) -> bool {
+        self.left_count + self.entry_count == 0
+    }
+
+    /// The patch.
+    pub fn finish(self) -> Vec<u8> {
+        let mut header = Encoder::default();
+        header.bytes.extend_from_slice(MAGIC);
+        header.number(self.left_count);
+        header.bytes.extend_from_slice(&self.left.bytes);
+        header.number(self.entry_count);
+        let mut bytes = self.entries.bytes;
+        bytes.splice(..0, header.bytes);
+        bytes
+    }
+}
+
+/// Reads a patch entry by entry.
+pub(super) struct PatchReader<'b> {
+    /// The tops of the subtrees that leave.
+    pub left: Vec<NodeId>,
+    decoder: Decoder<'b>,
+    remaining: u64,
+}
+
+impl<'b> PatchReader<'b> {
+    pub fn open(bytes: &'b [u8]) -> TreeResult<Self> {
+        let bytes = bytes.strip_prefix(MAGIC).ok_or(TreeError::Malformed(
             "it is not a patch, or of another version",
         ))?;
         let mut decoder = Decoder {
-            bytes: rest,
+            bytes,
             names: Vec::new(),
             last: NodeId::DOCUMENT,
         };
-        let mut patch = Self::default();
+        let mut left = Vec::new();
         for _ in 0..decoder.number()? {
-            patch.left.push(decoder.id()?);
+            left.push(decoder.id()?);
         }
-        for _ in 0..decoder.number()? {
-            let entry = decoder.entry()?;
-            patch.entries.push(entry);
+        let remaining = decoder.number()?;
+        decoder.last = NodeId::DOCUMENT;
+        Ok(Self {
+            left,
+            decoder,
+            remaining,
+        })
+    }
+
+    /// The next entry; `None` at the end.
+    pub fn next(&mut self) -> TreeResult<Option<PatchEntry>> {
+        if self.remaining == 0 {
+            return if self.decoder.bytes.is_empty() {
+                Ok(None)
+            } else {
+                Err(TreeError::Malformed("bytes follow the patch"))
+            };
         }
-        if !decoder.bytes.is_empty() {
-            return Err(TreeError::Malformed("bytes follow the patch"));
-        }
-        Ok(patch)
+        self.remaining -= 1;
+        self.decoder.entry().map(Some)
     }
 }
 
 #[derive(Default)]
-struct Encoder<'p> {
+struct Encoder {
     bytes: Vec<u8>,
-    names: HashMap<&'p QualifiedName, u64>,
+    names: HashMap<QualifiedName, u64>,
     /// The identity written last: most are its successor.
     last: Option<NodeId>,
 }
@@ -111,7 +148,7 @@ const NUMBERED: u8 = 1;
 const DERIVED: u8 = 2;
 const SAME: u8 = 3;
 
-impl<'p> Encoder<'p> {
+impl Encoder {
     fn number(&mut self, number: u64) {
         let mut rest = number;
         while rest >= 0x80 {
@@ -144,20 +181,20 @@ impl<'p> Encoder<'p> {
         self.last = Some(id);
     }
 
-    fn name(&mut self, name: &'p QualifiedName) {
+    fn name(&mut self, name: &QualifiedName) {
         let next = self.names.len() as u64;
         if let Some(&known) = self.names.get(name) {
             self.number(known + 1);
             return;
         }
-        self.names.insert(name, next);
+        self.names.insert(name.clone(), next);
         self.number(0);
         self.text(&name.prefix);
         self.text(&name.uri);
         self.text(&name.local);
     }
 
-    fn entry(&mut self, entry: &'p PatchEntry) {
+    fn entry(&mut self, entry: &PatchEntry) {
         match entry {
             PatchEntry::Enter(position, node, state) => {
                 self.bytes.push(ENTER);
@@ -184,7 +221,7 @@ impl<'p> Encoder<'p> {
         }
     }
 
-    fn node(&mut self, node: &'p NewNode, state: NodeState) {
+    fn node(&mut self, node: &NewNode, state: NodeState) {
         let kind = match node.kind {
             NodeKind::Document | NodeKind::Element => 0,
             NodeKind::Text => 1,

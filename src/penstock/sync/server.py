@@ -71,6 +71,8 @@ class Server:
         Undoes whole statements before they are applied, as the paper does; by default, none.
     horizon
         Maximum number of entries of the log.
+    tree
+        The tree of the checkpoint, if it exists already.
     """
 
     def __init__(
@@ -80,8 +82,9 @@ class Server:
         search: AffectedSearch | None = None,
         policy: RoundPolicy | None = None,
         horizon: int = HORIZON_ENTRIES,
+        tree: DocumentTree | None = None,
     ) -> None:
-        self._tree = DocumentTree.from_snapshot(state.checkpoint.snapshot)
+        self._tree = DocumentTree.from_snapshot(state.checkpoint.snapshot) if tree is None else tree
         self._tree.set_version(state.checkpoint.version)
         self._log = UpdateLog(state.checkpoint.version)
         self._history = History()
@@ -114,10 +117,12 @@ class Server:
         horizon: int = HORIZON_ENTRIES,
     ) -> Server:
         """A server of a document without clients; its checkpoint is to be stored."""
-        snapshot = DocumentTree.read(document).snapshot()
-        state = StoredState(Checkpoint(0, snapshot))
-        server = cls(state, search=search, policy=policy, horizon=horizon)
-        server._changes.checkpoint = Checkpoint(0, snapshot)
+        tree = DocumentTree.read(document)
+        checkpoint = Checkpoint(0, tree.snapshot())
+        server = cls(
+            StoredState(checkpoint), search=search, policy=policy, horizon=horizon, tree=tree
+        )
+        server._changes.checkpoint = checkpoint
         return server
 
     def _redo(self, entry: LogEntry) -> None:
