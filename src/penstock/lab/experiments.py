@@ -25,8 +25,15 @@ def _piggyback(*, quick: bool, progress: Progress) -> ExperimentResults:
     return piggyback.run(quick=quick, progress=progress)
 
 
+def _codd(*, quick: bool, progress: Progress) -> ExperimentResults:
+    from penstock.lab.overlay import codd  # noqa: PLC0415
+
+    return codd.run(quick=quick, progress=progress)
+
+
 EXPERIMENTS: dict[str, Experiment] = {
     "aggregation": aggregation.run,
+    "codd": _codd,
     "kemb": kemb.run,
     "mediation": mediation.run,
     "piggyback": _piggyback,

@@ -20,6 +20,7 @@ class Experiment(StrEnum):
     """The experiments; the same names as :data:`penstock.lab.experiments.EXPERIMENTS`."""
 
     AGGREGATION = "aggregation"
+    CODD = "codd"
     KEMB = "kemb"
     MEDIATION = "mediation"
     PIGGYBACK = "piggyback"

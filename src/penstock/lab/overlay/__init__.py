@@ -1,0 +1,1 @@
+"""Measurements of overlays: the experiments of the CoDD paper."""

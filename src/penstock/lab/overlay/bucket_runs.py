@@ -1,0 +1,244 @@
+"""Runs of overlays and of the Siena-like baseline on the bucket model, by configuration."""
+
+from __future__ import annotations
+
+import random
+from collections import defaultdict
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from penstock.overlay import (
+    BucketInterest,
+    BucketModel,
+    BucketWorkload,
+    ChildChoice,
+    Connected,
+    Deliver,
+    PeerLimits,
+    PeerOptions,
+    PeerOutput,
+    Placement,
+)
+from penstock.overlay.baselines import SienaNetwork
+from penstock.overlay.simulation import Simulator
+
+SOURCE = "source"
+SETTLE_SECONDS = 100.0
+"""Virtual time for joining, before the first document."""
+
+JOIN_SECONDS = 0.2
+"""Virtual time between two joins."""
+
+
+class Policy(StrEnum):
+    """How an overlay is reorganised."""
+
+    NONE = "CoDD-NR"
+    """Not at all."""
+
+    PAPER = "CoDD-R"
+    """The paper's policies: least overlap, least overhead, one child at a time."""
+
+    OURS = "path cost"
+    """Marginal contribution, path cost, several children at a time."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BucketConfiguration:
+    """A configuration; the defaults are the paper's."""
+
+    nodes: int = 400
+    documents: int = 10_000
+    fan_out: int = 6
+    k: int = 20
+    selectivity: float = 0.2
+    change_every: int = 200
+    reorganise_every: int = 200
+    threshold: float = 0.2
+    window: int = 200
+    policy: Policy = Policy.NONE
+    seed: int = 1
+
+    def workload(self) -> BucketWorkload:
+        """The documents, by seed: the same for all policies and for the baseline."""
+        return BucketWorkload(
+            subscribers=self.nodes,
+            random=random.Random(f"{self.seed}/buckets"),
+            k=self.k,
+            selectivity=self.selectivity,
+            shuffle_every=self.change_every,
+        )
+
+    def peer_options(self) -> PeerOptions:
+        """Settings of all peers. One document is published per second of virtual time."""
+        is_ours = self.policy is Policy.OURS
+        return PeerOptions(
+            fan_out=self.fan_out,
+            heartbeat_seconds=50.0,
+            silence_seconds=170.0,
+            reorganise_seconds=(
+                None if self.policy is Policy.NONE else float(self.reorganise_every)
+            ),
+            overhead_threshold=self.threshold,
+            moves_per_round=3 if is_ours else 1,
+            placement=Placement.PATH_COST if is_ours else Placement.OVERHEAD,
+            child_choice=ChildChoice.MARGINAL if is_ours else ChildChoice.LEAST_OVERLAP,
+            limits=PeerLimits(window_documents=self.window, buffer_documents=400),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """A child left a peer whose overhead was too high."""
+
+    document: int
+    ratio: float
+    """The peer's overhead between this move and its next one, relative to the one before."""
+
+
+@dataclass(slots=True)
+class OverlayRun:
+    """What was measured in a run."""
+
+    configuration: BucketConfiguration
+    overheads: list[float] = field(default_factory=list)
+    """Of each node over the whole run, the largest first."""
+
+    system_overhead: float = 0.0
+    late_overhead: float = 0.0
+    """System overhead over the second half of the run."""
+
+    interior_overhead: float = 0.0
+    """Mean over the nodes that received extraneous documents."""
+
+    depths: list[float] = field(default_factory=list)
+    """Weighted average depth of each node, the largest first."""
+
+    over_time: list[tuple[int, float]] = field(default_factory=list)
+    """Documents published, and the mean overhead of nodes that have any, since the last point."""
+
+    moves: list[Move] = field(default_factory=list)
+    messages: dict[str, int] = field(default_factory=dict)
+
+    @property
+    def mean_depth(self) -> float:
+        """Mean of the weighted average depths."""
+        return sum(self.depths) / len(self.depths)
+
+
+class _Observer:
+    """Follows depths and moves while a simulation runs."""
+
+    def __init__(self, simulator: Simulator) -> None:
+        self._simulator = simulator
+        self.published = 0
+        self.depth_sums: defaultdict[str, list[int]] = defaultdict(lambda: [0, 0])
+        self._parents: dict[str, str] = {}
+        self.moved_from: defaultdict[str, list[tuple[int, int, int]]] = defaultdict(list)
+        """By peer: documents published, received and extraneous when a child left it."""
+
+    def __call__(self, name: str, output: PeerOutput, now: float) -> None:
+        if type(output) is Deliver:
+            sums = self.depth_sums[name]
+            sums[0] += len(self._simulator.peers[name].memberships[SOURCE].path)
+            sums[1] += 1
+        elif type(output) is Connected:
+            left = self._parents.get(name)
+            self._parents[name] = output.parent
+            if left is not None and left not in (output.parent, SOURCE):
+                traffic = self._simulator.traffic[left]
+                self.moved_from[left].append((self.published, traffic.received, traffic.extraneous))
+
+
+def run_overlay(configuration: BucketConfiguration, *, points: int = 50) -> OverlayRun:
+    """Peers join one after the other, then documents are published."""
+    simulator = Simulator(BucketModel(), seed=configuration.seed, keeps_logs=False)
+    observer = _Observer(simulator)
+    simulator.outputs.append(observer)
+    options = configuration.peer_options()
+    simulator.add_source(SOURCE, options)
+    names = [f"p{number}" for number in range(configuration.nodes)]
+    for number, name in enumerate(names):
+        simulator.add_peer(name, SOURCE, BucketInterest.of(number), options)
+        simulator.run(until=simulator.now + JOIN_SECONDS)
+    simulator.run(until=simulator.now + SETTLE_SECONDS)
+    run = OverlayRun(configuration)
+    workload = configuration.workload()
+    interval = max(1, configuration.documents // points)
+    before = dict.fromkeys(names, (0, 0))
+    half = (0, 0)
+    for number in range(1, configuration.documents + 1):
+        simulator.publish(SOURCE, workload.next_document())
+        observer.published = number
+        simulator.run(until=simulator.now + 1.0)
+        if number % interval == 0:
+            shares = []
+            for name in names:
+                traffic = simulator.traffic[name]
+                received = traffic.received - before[name][0]
+                extraneous = traffic.extraneous - before[name][1]
+                before[name] = (traffic.received, traffic.extraneous)
+                if extraneous > 0:
+                    shares.append(extraneous / received)
+            run.over_time.append((number, sum(shares) / len(shares) if shares else 0.0))
+        if number == configuration.documents // 2:
+            half = _totals(simulator)
+    _measure(run, simulator, observer, names, half)
+    return run
+
+
+def _totals(simulator: Simulator) -> tuple[int, int]:
+    received = sum(each.received for each in simulator.traffic.values())
+    return received, sum(each.extraneous for each in simulator.traffic.values())
+
+
+def _measure(
+    run: OverlayRun,
+    simulator: Simulator,
+    observer: _Observer,
+    names: list[str],
+    half: tuple[int, int],
+) -> None:
+    traffic = [simulator.traffic[name] for name in names]
+    overheads = [each.extraneous / each.received for each in traffic if each.received]
+    run.overheads = sorted(overheads, reverse=True)
+    positive = [each for each in overheads if each > 0]
+    run.interior_overhead = sum(positive) / len(positive) if positive else 0.0
+    received, extraneous = _totals(simulator)
+    run.system_overhead = extraneous / max(1, received)
+    run.late_overhead = (extraneous - half[1]) / max(1, received - half[0])
+    run.depths = sorted(
+        (total / count for total, count in observer.depth_sums.values()), reverse=True
+    )
+    run.messages = dict(simulator.messages)
+    moves = []
+    for name, events in observer.moved_from.items():
+        last = simulator.traffic[name]
+        counts = [(0, 0, 0), *events, (0, last.received, last.extraneous)]
+        for earlier, event, later in zip(counts, counts[1:], counts[2:], strict=False):
+            before = event[1] - earlier[1], event[2] - earlier[2]
+            after = later[1] - event[1], later[2] - event[2]
+            if before[1] > 0 and after[0] > 0:
+                ratio = (after[1] / after[0]) / (before[1] / before[0])
+                moves.append(Move(event[0], ratio))
+    run.moves = sorted(moves, key=lambda move: move.document)
+
+
+def run_siena(configuration: BucketConfiguration) -> list[float]:
+    """The overhead of each broker, the largest first, over the same documents."""
+    network = siena_network(configuration)
+    return sorted((broker.overhead for broker in network.brokers), reverse=True)
+
+
+def siena_network(configuration: BucketConfiguration) -> SienaNetwork:
+    """The baseline after all documents were published."""
+    network = SienaNetwork(
+        BucketModel(),
+        [BucketInterest.of(number) for number in range(configuration.nodes)],
+        fan_out=configuration.fan_out,
+        random=random.Random(f"{configuration.seed}/siena"),
+    )
+    workload = configuration.workload()
+    for _ in range(configuration.documents):
+        network.publish(workload.next_document())
+    return network
