@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from penstock.language.updates.ast import Name
-from penstock.sync import Outcome, SyncSubscription
+from penstock.sync import Client, Outcome, SyncSubscription
 from penstock.sync.document_tree import NewNode, NodeKind, Place
 from penstock.sync.messages import SubmittedStatement, SyncRequest
 from penstock.sync.operations import Insert, Rename, SetAttribute
@@ -207,4 +207,37 @@ def test_one_message_a_client_a_round() -> None:
         net["two"].update("/r!insert(x)")
     messages = net.push("one", "two")
     assert sorted(message.client for message in messages) == ["one", "two"]
+    net.check()
+
+
+def test_a_refused_operation_leaves_deletes_as_they_are() -> None:
+    net = two()
+    net["one"].update("/r/a!delete()")
+    invalid = SubmittedStatement(
+        number=1, base=0, operations=(SetAttribute("0.3", Name("", "", "1"), "v"),)
+    )
+    net.server.receive(net["one"].request())
+    net.server.receive(
+        SyncRequest(client="two", replica=2, version=0, epoch=0, statements=(invalid,))
+    )
+    net.deliver(net.server.round())
+    assert net.document == b"<r><d></d></r>"
+    assert told(net, "one") == []
+    assert told(net, "two")[0] == (Outcome.REFUSED, 1, "")
+    net.check()
+
+
+def test_a_restored_client_goes_on() -> None:
+    net = two()
+    net["one"].update("//b/*!update('one')")
+    net["one"].update("/r!insert(x)")
+    state = net["one"].state()
+    restored = Client.restore(state)
+    assert restored.canonical_xml() == net["one"].canonical_xml()
+    assert restored.state() == state
+    restored.undo()
+    net.clients["one"] = restored
+    net.push()
+    assert b"<b>one</b>" in net.document
+    assert b"<x>" not in net.document
     net.check()

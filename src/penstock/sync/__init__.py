@@ -1,6 +1,7 @@
 """Synchronisation: cached parts of a document, kept in step for clients that come and go."""
 
 from penstock.sync.client import Client
+from penstock.sync.client_state import ClientState
 from penstock.sync.client_transitions import ClientStatus
 from penstock.sync.document_tree import DocumentTree
 from penstock.sync.reports import Outcome, Report
@@ -10,6 +11,7 @@ from penstock.sync.subscription import SyncSubscription
 
 __all__ = [
     "Client",
+    "ClientState",
     "ClientStatus",
     "DocumentTree",
     "Outcome",

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from penstock.errors import PenstockError, error
 from penstock.language.updates import Statement, parse_statement
 from penstock.language.updates.printer import statement_text
+from penstock.sync.client_state import ClientState, UndoableStatement
 from penstock.sync.client_transitions import CLIENT_TRANSITIONS, ClientInput, ClientStatus
 from penstock.sync.conflicts import touched
 from penstock.sync.document_tree import DocumentTree, NodeId
@@ -32,16 +32,6 @@ from penstock.sync.operations import Operation, apply
 from penstock.sync.reports import Outcome, Report
 from penstock.sync.resolution import resolve
 from penstock.sync.subscription import SyncSubscription
-
-
-@dataclass(frozen=True, slots=True)
-class _Undoable:
-    """A statement that can be undone, or an undone one that can be done again."""
-
-    number: int
-    operations: tuple[Operation, ...]
-    inverse: tuple[Operation, ...]
-    text: str
 
 
 class Client:
@@ -89,11 +79,59 @@ class Client:
         self._next_number = 1
         self._sent_number = 0
         self._pending: list[SubmittedStatement] = []
-        self._undoable: list[_Undoable] = []
-        self._redoable: list[_Undoable] = []
+        self._undoable: list[UndoableStatement] = []
+        self._redoable: list[UndoableStatement] = []
         self._reports: list[Report] = []
+        self._suspended: set[tuple[int, NodeId]] = set()
+        """Statements and nodes of suspended operations that were reported."""
 
     # State
+
+    def state(self) -> ClientState:
+        """What to keep while the client is not running."""
+        with self._tree.at_version(0):
+            base = self._tree.snapshot()
+        return ClientState(
+            name=self.name,
+            status=self.status,
+            subscription=self.subscription,
+            wanted=self._wanted,
+            requested=self._requested,
+            clone_number=self._clone_number,
+            replica=self._replica,
+            version=self._version,
+            epoch=self._epoch,
+            next_node=self._next_node,
+            next_number=self._next_number,
+            sent_number=self._sent_number,
+            base=base,
+            pending=tuple(self._pending),
+            undoable=tuple(self._undoable),
+            redoable=tuple(self._redoable),
+            reports=tuple(self._reports),
+        )
+
+    @classmethod
+    def restore(cls, state: ClientState) -> Client:
+        """The client of :meth:`state`."""
+        client = cls(state.name, state.subscription)
+        client.status = state.status
+        client._wanted = state.wanted
+        client._requested = state.requested
+        client._clone_number = state.clone_number
+        client._replica = state.replica
+        client._version = state.version
+        client._epoch = state.epoch
+        client._next_node = state.next_node
+        client._next_number = state.next_number
+        client._sent_number = state.sent_number
+        client._tree = DocumentTree.from_snapshot(state.base)
+        client._pending = list(state.pending)
+        client._undoable = list(state.undoable)
+        client._redoable = list(state.redoable)
+        client._apply_pending()
+        client._reports = list(state.reports)
+        return client
 
     @property
     def version(self) -> int:
@@ -254,6 +292,7 @@ class Client:
     def _settle(self, decided: int) -> None:
         """Drops the statements that the server has decided."""
         self._pending = [each for each in self._pending if each.number > decided]
+        self._suspended = {each for each in self._suspended if each[0] > decided}
 
     def _apply_pending(self) -> None:
         """Applies pending statements to a new base."""
@@ -268,11 +307,10 @@ class Client:
     def _suspend(
         self, statement: SubmittedStatement, operation: Operation, refused: PenstockError
     ) -> None:
-        report = Report(
-            Outcome.SUSPENDED, statement.number, touched(operation), "", refused.message
-        )
-        if report not in self._reports:
-            self._reports.append(report)
+        key = statement.number, touched(operation)
+        if key not in self._suspended:
+            self._suspended.add(key)
+            self._reports.append(Report(Outcome.SUSPENDED, *key, "", refused.message))
 
     def _begin_statement(self) -> None:
         self._tree_version += 1
@@ -326,7 +364,7 @@ class Client:
         undone = self._inverses(operations, before)
         number = self._append(operations, text)
         self._redoable.clear()
-        self._remember(_Undoable(number, operations, undone, text))
+        self._remember(UndoableStatement(number, operations, undone, text))
         return number
 
     def new_identity(self) -> NodeId:
@@ -360,7 +398,7 @@ class Client:
         )
         return number
 
-    def _remember(self, done: _Undoable) -> None:
+    def _remember(self, done: UndoableStatement) -> None:
         self._undoable.append(done)
         del self._undoable[:-UNDO_STATEMENTS_MAX]
 
@@ -381,10 +419,10 @@ class Client:
             self._pending.pop()
             self._next_number = done.number
             self._rebuild()
-            self._redoable.append(_Undoable(0, done.operations, done.inverse, done.text))
+            self._redoable.append(UndoableStatement(0, done.operations, done.inverse, done.text))
             return done.number
         number, operations, redo = self._perform(done.inverse, f"undo {done.text}")
-        self._redoable.append(_Undoable(number, redo, operations, done.text))
+        self._redoable.append(UndoableStatement(number, redo, operations, done.text))
         return done.number
 
     def redo(self) -> int:
@@ -394,7 +432,7 @@ class Client:
             raise error("sync.undo", "there is nothing to do again")
         undone = self._redoable.pop()
         number, operations, back = self._perform(undone.operations, undone.text)
-        self._remember(_Undoable(number, operations, back, undone.text))
+        self._remember(UndoableStatement(number, operations, back, undone.text))
         return number
 
     def _perform(

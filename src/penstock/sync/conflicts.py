@@ -217,12 +217,24 @@ class _StatementRun:
                 raise Refused(Outcome.REFUSED, node, "a node that it refers to does not exist")
         if isinstance(operation, Move):
             self._check_cycle(operation)
-        self._reveal(hidden for node in needed(operation) for hidden in self.tree.hidden_by(node))
-        effect = self._concrete(operation)
-        if self._is_there(effect):
-            return
-        self._tell_overwritten(effect)
-        self._apply(effect)
+        hidden = [each for node in needed(operation) for each in self.tree.hidden_by(node)]
+        before = len(self.decision.effects), len(self.decision.reports), len(self.changes)
+        deleted = {node: self.history.deletions[node] for node in hidden}
+        self._reveal(hidden)
+        try:
+            effect = self._concrete(operation)
+            if not self._is_there(effect):
+                self._tell_overwritten(effect)
+                self._apply(effect)
+        except Refused:
+            # What was revealed for nothing is hidden again.
+            for node in deleted:
+                self.tree.delete(node)
+            self.history.deletions.update(deleted)
+            del self.decision.effects[before[0] :]
+            del self.decision.reports[before[1] :]
+            del self.changes[before[2] :]
+            raise
 
     def _restore(self, operation: Restore) -> None:
         node = operation.node

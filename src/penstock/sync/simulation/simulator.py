@@ -149,6 +149,7 @@ class _Simulation:
         chance = rng.random()
         if chance < options.kill:
             self._kill()
+            self._restart(client)
         elif chance < options.kill + options.offline:
             self._offline ^= {client.name}
             if client.name in self._offline:
@@ -269,6 +270,13 @@ class _Simulation:
         self._server = Server(self._store, horizon=self._options.horizon, search=self._search)
         self._round_version = self._server.version
         self._to_clients.clear()
+
+    def _restart(self, client: Client) -> None:
+        """Stops a client and restores it from its state."""
+        restored = Client.restore(client.state())
+        if restored.canonical_xml() != client.canonical_xml():
+            raise self._divergence("the restored cache differs")
+        self._clients[client.name] = restored
 
     def _quiesce(self) -> None:
         """Lets everybody synchronise, without faults."""
