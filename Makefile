@@ -22,6 +22,9 @@ FUZZ_SECONDS ?= 600
 # The number of generated networks that route documents with annotations and without under `make fuzz`.
 FUZZ_CASES ?= 100000
 
+# The number of random histories of synchronisation under `make fuzz`.
+FUZZ_HISTORIES ?= 100000
+
 # One more than there are processors: the longest tests mostly wait for child processes.
 TEST_PROCESSES ?= $(shell echo $$((1 + $$(getconf _NPROCESSORS_ONLN))))
 
@@ -106,6 +109,7 @@ fuzz: setup ## Search for counterexamples at length: generated tests, then every
 	PENSTOCK_FUZZ_EXAMPLES=$(FUZZ_EXAMPLES) $(BIN)/python -m pytest --quiet -m hypothesis \
 		--numprocesses auto --dist worksteal
 	$(BIN)/python benchmarks/annotation_cases.py --cases $(FUZZ_CASES) --processes $(TEST_PROCESSES)
+	$(BIN)/python benchmarks/sync_histories.py --histories $(FUZZ_HISTORIES) --processes $(TEST_PROCESSES)
 	$(BIN)/python fuzz/campaign.py --seconds $(FUZZ_SECONDS) --write
 
 soak: setup ## Kill the pipeline and routers a hundred times each, and write benchmarks/results/soak*.txt

@@ -44,6 +44,23 @@ def test_canonical_xml_is_that_of_lxml(document: bytes, exclusive: bool) -> None
     assert DocumentTree.read(document).canonical_xml(exclusive=exclusive) == expected
 
 
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16", "iso-8859-1"])
+def test_markup_across_windows_of_the_reader_is_kept_whole(encoding: str) -> None:
+    long = "x- ?\n" * 40_000
+    text = f"<!--{long}--><a><?p {long}?><!--{long}-->{long}<b/></a><?q {long}?>"
+    declaration = (
+        "" if encoding.startswith("utf") else f'<?xml version="1.0" encoding="{encoding}"?>'
+    )
+    document = (declaration + text).encode(encoding)
+    expected = DocumentTree.read(text.encode()).canonical_xml()
+    assert DocumentTree.read(document).canonical_xml() == expected
+    assert expected == etree.tostring(
+        etree.ElementTree(etree.fromstring(document, etree.XMLParser(huge_tree=True))),
+        method="c14n",
+        with_comments=True,
+    )
+
+
 @given(st.integers(0, 2**32), st.sampled_from(range(1, 60)))
 def test_restrictions_are_those_of_the_reference(seed: int, size: int) -> None:
     rng = random.Random(seed)

@@ -10,6 +10,7 @@ is cleared and rebuilt on demand."""
 
 AFFECTED_SUBSCRIPTIONS_MAX: Final[int] = 16_000_000
 """Subscriptions of an index of affected subscriptions."""
+
 TREE_NODES_MAX: Final = 50_000_000
 """Nodes of a document, deleted ones within the horizon included; beyond it, the document or the
 operation is refused with ``limit.tree``."""
@@ -47,3 +48,7 @@ CLIENT_NAME_CHARACTERS_MAX: Final = 256
 PREVIOUS_REPLICAS_MAX: Final = 16
 """Earlier clones of a client whose identities its pending statements may use; statements that
 create nodes with older ones are refused."""
+
+CACHED_VIEW_NODES_MAX: Final = 5_000_000
+"""Nodes of the restrictions that a server keeps for the next round; beyond it, the oldest are
+evaluated again."""

@@ -10,7 +10,12 @@ from penstock.errors import error
 from penstock.sync.affected_search import AffectedSearch, IndexedClients
 from penstock.sync.conflicts import Author, History, StatementDecider, touched
 from penstock.sync.document_tree import DOCUMENT, DocumentTree, View
-from penstock.sync.limits import CLIENTS_MAX, HORIZON_ENTRIES, PREVIOUS_REPLICAS_MAX
+from penstock.sync.limits import (
+    CACHED_VIEW_NODES_MAX,
+    CLIENTS_MAX,
+    HORIZON_ENTRIES,
+    PREVIOUS_REPLICAS_MAX,
+)
 from penstock.sync.messages import (
     CloneAgain,
     CloneAnswer,
@@ -105,6 +110,7 @@ class Server:
             self._clients[record.client] = record
             self._subscribe(record)
         self._round_start = self._log.version
+        self._views = _ViewCache(self._tree)
         self._decider = StatementDecider(self._tree, self._log, self._history)
 
     @classmethod
@@ -323,10 +329,10 @@ class Server:
             if each.client in self._sessions and self._sessions[each.client].is_online
         )
         self._round_start = self.version
-        views = _ViewCache(self._tree)
+        self._views.begin_round(self.version)
         messages: list[Message] = []
         for name in sorted(due):
-            messages += self._messages(name, views)
+            messages += self._messages(name, self._views)
         self._trim()
         return messages
 
@@ -417,18 +423,40 @@ class Server:
         self._log.forget(start)
         self._history.forget(start)
         self._tree.forget(start)
+        self._views.clear()
         with self._tree.at_version(start):
             snapshot = self._tree.snapshot()
         self._changes.checkpoint = Checkpoint(start, snapshot)
 
 
 class _ViewCache:
-    """Restrictions and patches of one round; clients with equal subscriptions share them."""
+    """Restrictions and patches of a round; clients with equal subscriptions share them.
+
+    The restrictions are kept for the next round, in which most clients have the version of this
+    one. They are valid until nodes of the tree are forgotten.
+    """
 
     def __init__(self, tree: DocumentTree) -> None:
         self._tree = tree
+        self._version = -1
         self._current: dict[SyncSubscription, View] = {}
+        self._previous: dict[SyncSubscription, View] = {}
+        self._previous_version = -1
         self._patches: dict[tuple[SyncSubscription, SyncSubscription, int], bytes | None] = {}
+
+    def begin_round(self, version: int) -> None:
+        """The views of the last round become the previous ones."""
+        if version != self._version:
+            self._previous, self._previous_version = self._current, self._version
+            self._current, self._version = {}, version
+        self._patches = {}
+        nodes = sum(map(len, self._previous.values()))
+        while nodes > CACHED_VIEW_NODES_MAX:
+            nodes -= len(self._previous.pop(next(iter(self._previous))))
+
+    def clear(self) -> None:
+        """Nodes of the tree are forgotten."""
+        self._current, self._previous, self._patches = {}, {}, {}
 
     def current(self, subscription: SyncSubscription) -> View:
         """The restriction of the document."""
@@ -437,12 +465,18 @@ class _ViewCache:
             view = self._current[subscription] = self._tree.view(subscription.compiled)
         return view
 
+    def _at(self, subscription: SyncSubscription, version: int) -> View:
+        if version == self._version:
+            return self.current(subscription)
+        if version == self._previous_version and subscription in self._previous:
+            return self._previous[subscription]
+        with self._tree.at_version(version):
+            return self._tree.view(subscription.compiled)
+
     def patch(self, before: SyncSubscription, after: SyncSubscription, since: int) -> bytes | None:
         """The patch from one restriction, at a version, to another, now."""
         key = before, after, since
         if key not in self._patches:
             new = self.current(after)
-            with self._tree.at_version(since):
-                old = self._tree.view(before.compiled)
-            self._patches[key] = self._tree.patch(old, new, since=since)
+            self._patches[key] = self._tree.patch(self._at(before, since), new, since=since)
         return self._patches[key]

@@ -226,11 +226,14 @@ class _Simulation:
             self.summary.clones += 1
         if (client.status, client.version) != before:
             self._check_base(client)
+        self._count_reports(client)
+        self._send_requests(answers)
+
+    def _count_reports(self, client: Client) -> None:
         for report in client.take_reports():
             self.summary.reports += 1
             outcomes = self.summary.outcomes
             outcomes[report.outcome] = outcomes.get(report.outcome, 0) + 1
-        self._send_requests(answers)
 
     def _round(self, _client: Client) -> None:
         for message in self._finish_round():
@@ -290,7 +293,7 @@ class _Simulation:
             for message in messages:
                 client = self._clients[message.client]
                 self._to_server += client.receive(message)
-                client.take_reports()
+                self._count_reports(client)
             if not self._to_server and all(map(self._is_settled, self._clients.values())):
                 return
             self._to_server += [client.request() for client in self._clients.values()]
