@@ -43,7 +43,7 @@ from penstock.overlay.membership_transitions import (
     MembershipInput,
     MembershipState,
 )
-from penstock.overlay.options import ChildChoice, PeerOptions
+from penstock.overlay.options import PeerOptions
 from penstock.overlay.ordered_stream import OrderedStream, StreamItem
 from penstock.overlay.peer_messages import (
     Add,
@@ -91,7 +91,7 @@ from penstock.overlay.peer_outputs import (
 )
 from penstock.overlay.placement_search import PlacementSearch
 from penstock.overlay.replay_buffer import Coverage, ReplayBuffer
-from penstock.overlay.window_bitmap import TreeStatistics, WindowBitmap
+from penstock.overlay.tree_overlap import TreeOverlap
 
 _S = MembershipState
 _I = MembershipInput
@@ -191,8 +191,7 @@ class Membership:
         self.stream = OrderedStream(limits.held_documents)
         self.buffer = ReplayBuffer(host.model, limits.buffer_documents, limits.buffer_bytes)
         self.coverage = Coverage(host.model)
-        self.statistics = TreeStatistics(limits.window_documents)
-        self.summary = host.model.new_summary(limits.window_documents)
+        self.overlap = TreeOverlap(host.model, self.children, limits.window_documents, host.random)
         self.replay_asked_at = float("-inf")
 
         self.phase_at: float | None = None
@@ -291,7 +290,7 @@ class Membership:
         """Become the source of the tree."""
         self._go(_I.SERVE)
         self.stream.start(epoch, 0)
-        self.statistics.start(epoch, 0)
+        self.overlap.statistics.start(epoch, 0)
         self.buffer.start(0)
         self._start_heartbeat(now)
 
@@ -316,10 +315,7 @@ class Membership:
     def change_interest(self, own: Interest, now: float) -> None:
         """Change the peer's own subscription."""
         self.own = own
-        statistics = self.statistics
-        first = statistics.known_first()
-        found = self.summary.look_up(own, first, statistics.last)
-        statistics.own = found << (first - statistics.base)
+        self.overlap.change_own(own)
         self._update_aggregate()
         self._widen_if_needed(now)
 
@@ -506,7 +502,7 @@ class Membership:
         self.candidates = []
         self._unanswered = set(seeds)
         self._rejoin_seeds = ()
-        bitmap = self.bitmap()
+        bitmap = self.overlap.bitmap()
         for seed in seeds:
             self._send(
                 seed,
@@ -541,11 +537,11 @@ class Membership:
             self._send(joiner, AddRefused(self.source, message.join, message.seed))
             return
         bitmap = message.bitmap
-        if bitmap is None and self.statistics.is_primed():
-            bitmap = self._estimate(message.interest)
+        if bitmap is None and self.overlap.statistics.is_primed():
+            bitmap = self.overlap.estimate(message.interest)
         cost = message.cost
         if bitmap is not None and self.state is not _S.ROOT:
-            cost += self.statistics.missing(bitmap, self.received_bits()) or 0.0
+            cost += self.overlap.missing(bitmap) or 0.0
         if (
             self.state in ACCEPTS_CHILDREN
             and self.name not in message.excluded
@@ -563,7 +559,7 @@ class Membership:
                 ),
             )
             return
-        child = self._max_overlap_child(
+        child = self.overlap.max_overlap_child(
             message.interest, bitmap, without={joiner, *message.excluded}
         )
         excluded = message.excluded
@@ -597,8 +593,8 @@ class Membership:
         tie = self._host.random.random()
         self.candidates.append(Candidate(message.cost, message.depth, tie, sender))
         if message.bitmap is not None and not self.stream.is_started:
-            self.statistics.start(message.bitmap.epoch, message.bitmap.last)
-            self._extend_statistics(message.bitmap)
+            self.overlap.statistics.start(message.bitmap.epoch, message.bitmap.last)
+            self.overlap.extend_back(message.bitmap)
         if self.state is _S.WAITING:
             # A late answer, better than asking again.
             self._choose_candidate(now)
@@ -639,28 +635,6 @@ class Membership:
             return True
         return any(child.replacement == joiner for child in self.children.values())
 
-    def _max_overlap_child(
-        self, interest: Interest, bitmap: WindowBitmap | None, *, without: Iterable[str] = ()
-    ) -> str | None:
-        """The child that incurs the least overhead by a query: the paper's ``max_overlap_node``.
-
-        While there are no statistics, the child whose filter is the most similar. Ties are decided
-        at random.
-        """
-        excluded = set(without)
-        best: tuple[float, float] | None = None
-        chosen = None
-        for child in self.children.values():
-            if child.name in excluded or not child.is_active or child.replacement is not None:
-                continue
-            missing = None if bitmap is None else self.statistics.missing(bitmap, child.sent)
-            if missing is None:
-                missing = 1.0 - self._model.similarity(child.filter, interest)
-            rank = (missing, self._host.random.random())
-            if best is None or rank < best:
-                best, chosen = rank, child.name
-        return chosen
-
     # Attach attempts
 
     def _start_attempt(self, target: str, now: float, *, edge: Attempt | None = None) -> None:
@@ -693,7 +667,7 @@ class Membership:
                 edge=self.attempt_edge,
                 interest=self.attempt_interest,
                 version=self.version,
-                bitmap=self.bitmap(),
+                bitmap=self.overlap.bitmap(),
                 path=(self.name,),
             ),
         )
@@ -755,10 +729,7 @@ class Membership:
         if message.version >= child.version:
             child.version = message.version
             child.filter = message.interest
-        if message.bitmap is not None:
-            child.sent |= self.statistics.bits_of(message.bitmap)
-        else:
-            child.sent |= self._estimated_bits(message.interest)
+        self.overlap.note_child(child, message.bitmap)
         self._update_aggregate()
         if self.state is _S.ROOT:
             self._confirm(message, now)
@@ -914,9 +885,9 @@ class Membership:
         if not self.stream.is_started:
             self.stream.start(message.epoch, message.sequence)
             self.buffer.start(message.sequence)
-            if self.statistics.epoch != message.epoch or self.statistics.last < 1:
-                self.statistics.start(message.epoch, message.sequence)
-            self._extend_window(message.sequence)
+            if self.overlap.statistics.epoch != message.epoch or self.overlap.statistics.last < 1:
+                self.overlap.statistics.start(message.epoch, message.sequence)
+            self.overlap.extend(message.sequence)
         else:
             self._enter_epoch(message.epoch)
             if self.edge != old_edge:
@@ -1015,7 +986,7 @@ class Membership:
             self._expect(message.last_sent, now)
         else:
             self.stream.advance(message.position)
-            self._extend_window(self.stream.cursor)
+            self.overlap.extend(self.stream.cursor)
 
     def _on_filter_request(self, sender: str, message: FilterRequest, now: float) -> None:
         if sender != self.parent:
@@ -1039,8 +1010,8 @@ class Membership:
         if not active or self.parent is None:
             return
         if self.replacement not in active:
-            own = self.statistics.bitmap_of(self.statistics.own)
-            self.replacement = self._max_overlap_child(self.own, own) or active[0]
+            own = self.overlap.own_bitmap()
+            self.replacement = self.overlap.max_overlap_child(self.own, own) or active[0]
         others = [name for name in active if name != self.replacement]
         for name in others:
             self._send(name, NewParent(self.source, self.replacement, is_replacement=False))
@@ -1094,71 +1065,18 @@ class Membership:
 
     # Reorganisation
 
-    def received_bits(self) -> int:
-        """Documents of the window that the peer receives for itself and its children."""
-        bits = self.statistics.own
-        for child in self.children.values():
-            bits |= child.sent
-        return bits
-
-    def bitmap(self) -> WindowBitmap | None:
-        """The documents of the window that the peer's filter matches."""
-        return self.statistics.bitmap_of(self.received_bits())
-
-    def overhead(self) -> float:
-        """The share of extraneous documents among those of the window."""
-        statistics = self.statistics
-        shift = self._shift_to_window()
-        received = self.received_bits() >> shift
-        total = received.bit_count()
-        return (received & ~(statistics.own >> shift)).bit_count() / total if total else 0.0
-
     def examine_overhead(self, now: float) -> None:
         """Ask a child to move, if there are too many extraneous documents."""
-        if self.state is not _S.CONNECTED or not self.statistics.is_primed():
+        if self.state is not _S.CONNECTED or not self.overlap.statistics.is_primed():
             return
-        if self.overhead() <= self._options.overhead_threshold:
+        if self.overlap.overhead() <= self._options.overhead_threshold:
             return
-        for child in self._children_to_move():
+        options = self._options
+        chosen = self.overlap.children_to_move(options.child_choice, options.moves_per_round)
+        for child in chosen:
             child.asked_at = now
-            self._send(child.name, MoveRequest(self.source, self._marginal(child)))
-
-    def _children_to_move(self) -> list[ChildLink]:
-        """The children that contribute the most overhead, by the policy.
-
-        Children that were asked before come later, so that one which finds no better place does not
-        keep the others from being asked.
-        """
-        is_marginal = self._options.child_choice is ChildChoice.MARGINAL
-        ranked = sorted(
-            (
-                child.asked_at,
-                -self._marginal(child) if is_marginal else 0.0,
-                -self._lacking_overlap(child),
-                child.name,
-            )
-            for child in self.children.values()
-            if child.is_active and child.replacement is None and self._lacking_overlap(child) > 0
-        )
-        chosen = ranked[: self._options.moves_per_round]
-        return [self.children[name] for *_, name in chosen]
-
-    def _marginal(self, child: ChildLink) -> float:
-        """Documents of the window that the peer receives for this child only."""
-        others = self.statistics.own
-        for other in self.children.values():
-            if other is not child:
-                others |= other.sent
-        return ((child.sent & ~others) >> self._shift_to_window()).bit_count()
-
-    def _lacking_overlap(self, child: ChildLink) -> float:
-        """The share of the child's documents that the peer does not subscribe to."""
-        shift = self._shift_to_window()
-        sent, own = child.sent >> shift, self.statistics.own >> shift
-        return (sent & ~own).bit_count() / max(1, sent.bit_count())
-
-    def _shift_to_window(self) -> int:
-        return max(0, self.statistics.known_first() - self.statistics.base)
+            contribution = self.overlap.marginal_contribution(child)
+            self._send(child.name, MoveRequest(self.source, contribution))
 
     def _on_move_request(self, sender: str, message: MoveRequest, now: float) -> None:
         if (
@@ -1166,7 +1084,7 @@ class Membership:
             or sender != self.parent
             or self.is_locked
             or now < self._move_allowed_at
-            or self.bitmap() is None
+            or self.overlap.bitmap() is None
         ):
             return
         self._move_allowed_at = now + self._options.move_wait_seconds
@@ -1193,7 +1111,7 @@ class Membership:
 
     def _begin_search(self, now: float) -> None:
         self._numbers += 1
-        bitmap = self.bitmap()
+        bitmap = self.overlap.bitmap()
         length = 1 if bitmap is None else bitmap.last - bitmap.first + 1
         self._search = PlacementSearch(
             number=self._numbers,
@@ -1207,7 +1125,7 @@ class Membership:
         self._probe(now)
 
     def _probe(self, now: float) -> None:
-        search, bitmap = self._search, self.bitmap()
+        search, bitmap = self._search, self.overlap.bitmap()
         assert search is not None
         if bitmap is not None:
             for peer in search.next_probes(self._options.parallel_probes):
@@ -1220,17 +1138,18 @@ class Membership:
     def _on_overhead_request(self, sender: str, message: OverheadRequest, now: float) -> None:
         if not self.is_connected:
             return
-        statistics, bitmap = self.statistics, message.bitmap
-        received = self.received_bits()
+        bitmap = message.bitmap
         is_root = self.state is _S.ROOT
-        overhead = 0.0 if is_root else statistics.missing(bitmap, statistics.own)
-        missing = 0.0 if is_root else statistics.missing(bitmap, received)
+        overhead = 0.0 if is_root else self.overlap.compute_overhead(bitmap)
+        missing = 0.0 if is_root else self.overlap.missing(bitmap)
         is_comparable = overhead is not None and missing is not None
         children = []
         for child in self.children.values():
-            lacking = statistics.missing(bitmap, child.sent) if child.is_active else None
+            lacking = self.overlap.missing_at(child, bitmap) if child.is_active else None
             if lacking is not None:
                 children.append(ChildCost(child.name, lacking))
+        branch = next((name for name in (sender, *message.path) if name in self.children), None)
+        exclusive = None if branch is None or is_root else self.overlap.exclusive(branch, bitmap)
         self._send(
             sender,
             OverheadAnswer(
@@ -1244,30 +1163,9 @@ class Membership:
                 ),
                 overhead=overhead or 0.0,
                 missing=missing or 0.0,
-                exclusive=self._exclusive(sender, message),
+                exclusive=exclusive,
                 children=tuple(children),
             ),
-        )
-
-    def _exclusive(self, searcher: str, message: OverheadRequest) -> WindowBitmap | None:
-        """Documents of a descendant that are received for its branch only."""
-        branch = next((name for name in (searcher, *message.path) if name in self.children), None)
-        if branch is None or self.state is _S.ROOT:
-            return None
-        bitmap, statistics = message.bitmap, self.statistics
-        if bitmap.epoch != statistics.epoch:
-            return None
-        others = statistics.own
-        for child in self.children.values():
-            if child.name != branch:
-                others |= child.sent
-        first = max(bitmap.first, statistics.known_first())
-        last = min(bitmap.last, statistics.last)
-        if last < first:
-            return None
-        exclusive = bitmap.aligned(first, last) & ~(others >> (first - statistics.base))
-        return WindowBitmap(
-            bitmap.epoch, bitmap.first, bitmap.last, exclusive << (first - bitmap.first)
         )
 
     def _on_overhead_answer(self, sender: str, message: OverheadAnswer, now: float) -> None:
@@ -1291,8 +1189,8 @@ class Membership:
 
     def _accept(self, sequence: int, document: OverlayDocument) -> None:
         """Process the next document: deliver, forward, remember."""
-        statistics = self.statistics
-        self._extend_window(sequence)
+        statistics = self.overlap.statistics
+        self.overlap.extend(sequence)
         bit = 1 << (sequence - statistics.base)
         matches = self._model.matches
         if self.state is _S.ROOT:
@@ -1307,7 +1205,7 @@ class Membership:
                 if sequence > child.last_sent:
                     self._forward(child, sequence, document)
         self.buffer.append(sequence, document)
-        self.summary.observe(sequence, document)
+        self.overlap.summary.observe(sequence, document)
 
     def _forward(self, child: ChildLink, sequence: int, document: OverlayDocument) -> None:
         self._send(
@@ -1450,38 +1348,11 @@ class Membership:
             return
         self._emit(EpochChanged(self.source, epoch, stream.epoch, stream.cursor))
         stream.start(epoch, 0)
-        self.statistics.start(epoch, 0)
+        self.overlap.start_epoch(epoch)
         self.buffer.start(0)
         self.coverage.clear()
-        self.summary.clear()
         for child in self.children.values():
             child.last_sent = 0
-            child.sent = 0
-
-    # Statistics
-
-    def _extend_window(self, sequence: int) -> None:
-        shift = self.statistics.extend(sequence)
-        if shift:
-            for child in self.children.values():
-                child.sent >>= shift
-
-    def _estimate(self, interest: Interest) -> WindowBitmap | None:
-        """The documents that a query matches among those that this peer has seen."""
-        statistics = self.statistics
-        if not statistics.is_primed():
-            return None
-        first = statistics.known_first()
-        bits = self.summary.look_up(interest, first, statistics.last)
-        return WindowBitmap(statistics.epoch, first, statistics.last, bits)
-
-    def _estimated_bits(self, interest: Interest) -> int:
-        return self.statistics.bits_of(self._estimate(interest))
-
-    def _extend_statistics(self, bitmap: WindowBitmap) -> None:
-        shift = self.statistics.extend_back(bitmap)
-        for child in self.children.values():
-            child.sent <<= shift
 
 
 _HANDLERS: dict[type[PeerMessage], Callable[[Membership, str, Any, float], None]] = {

@@ -168,11 +168,13 @@ class PlacementSearch:
     def _examine(self, visit: _Visit, answer: OverheadAnswer) -> None:
         is_parent = visit.peer == self._path[-1]
         if self._placement is Placement.OVERHEAD:
+            # Compared with the best one so far, without this peer: else nobody below a peer that
+            # has spare capacity would be examined.
+            examine_children = 2 * answer.overhead < self._best
             if answer.accepts and not is_parent and answer.overhead < self._best:
                 self._best = answer.overhead
                 if answer.overhead <= self._overhead_max:
                     self._candidates.append(replace(visit, overhead=answer.overhead))
-            examine_children = 2 * answer.overhead < self._best
         else:
             is_cheaper = visit.bound <= -self._gain_min
             is_closer = answer.overhead <= self._overhead_max
