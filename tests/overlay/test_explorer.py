@@ -21,14 +21,14 @@ from penstock.overlay.simulation.explorer import (
 @pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda each: each.name)
 @pytest.mark.parametrize("budget", SINGLE_FAULTS, ids=str)
 def test_no_violation_with_one_fault(scenario: ExplorerScenario, budget: Budget) -> None:
-    found = explore(scenario, states_max=250, budget=budget)
-    assert found.is_exhausted or found.states == 250
+    found = explore(scenario, states_max=150, budget=budget)
+    assert found.is_exhausted or found.states == 150
 
 
 @pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda each: each.name)
 def test_no_violation_with_several_faults(scenario: ExplorerScenario) -> None:
-    found = explore(scenario, states_max=250)
-    assert found.completions == 25
+    found = explore(scenario, states_max=150)
+    assert found.completions == 15
 
 
 def test_moves_below_each_other_are_exhausted() -> None:

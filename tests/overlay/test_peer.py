@@ -283,6 +283,18 @@ def test_statistics_compare_what_both_know() -> None:
     assert statistics.missing(own, statistics.own) == 0.0
 
 
+def test_ranges_that_are_far_away_cost_nothing() -> None:
+    statistics = TreeStatistics(50)
+    statistics.start(1, 100)
+    statistics.extend(150)
+    far = WindowBitmap(1, 1 << 62, (1 << 62) + 9, 0b11)
+    assert statistics.bits_of(far) == 0
+    assert statistics.missing(far, 0) is None
+    assert statistics.extend_back(far) == 0
+    assert statistics.extend(1 << 62) > 0
+    assert statistics.own == 0
+
+
 @given(st.integers(1, 400), st.integers(0, 300), st.integers(0, (1 << 120) - 1))
 def test_trimmed_windows_keep_their_bits(start: int, documents: int, pattern: int) -> None:
     statistics = TreeStatistics(40)

@@ -41,6 +41,8 @@ class WindowBitmap:
 
     def aligned(self, first: int, last: int) -> int:
         """The bits of ``first`` to ``last``, from bit 0 on."""
+        if self.first > last or self.last < first:
+            return 0  # Also if a faulty peer sends a range that is far away.
         bits = (
             self.bits >> (first - self.first)
             if first >= self.first
