@@ -112,9 +112,10 @@ fuzz: setup ## Search for counterexamples at length: generated tests, then every
 	$(BIN)/python benchmarks/sync_histories.py --histories $(FUZZ_HISTORIES) --processes $(TEST_PROCESSES)
 	$(BIN)/python fuzz/campaign.py --seconds $(FUZZ_SECONDS) --write
 
-soak: setup ## Kill the pipeline and routers a hundred times each, and write benchmarks/results/soak*.txt
+soak: setup ## Kill the pipeline and routers a hundred times each, write benchmarks/results/soak*.txt; simulate overlays
 	$(BIN)/python benchmarks/soak.py --kills $(SOAK_KILLS)
 	$(BIN)/python benchmarks/soak_routers.py --kills $(SOAK_KILLS)
+	$(BIN)/python benchmarks/soak_overlay.py
 
 clean: ## Remove everything that was made
 	rm -rf $(VENV) build dist results site native/target native/fuzz/target
