@@ -85,16 +85,8 @@ fn match_all(matcher: &dyn DocumentMatcher, documents: &[&[u8]]) -> Result<Match
         let source = &mut DocumentSource::Bytes(document);
         let matched = matcher.match_document(&mut EventSource::unmapped(source));
         Ok(unless_damaged(matched)?.map(|matched| {
-            let tables = matcher.subscription_tables();
-            let ids = tables.iter().flat_map(|table| {
-                let rows = 0..table.count() as u32;
-                rows.map(|row| table.ids.get(row))
-            });
-            let ids: Vec<&str> = ids.collect();
-            let added = matcher.in_order_added(&matched.handles).into_iter();
-            added
-                .map(|before| ids[before as usize].to_owned())
-                .collect()
+            let ids = matcher.ids_in_order_added(&matched.handles);
+            ids.into_iter().map(str::to_owned).collect()
         }))
     };
     documents.iter().map(match_one).collect()

@@ -347,23 +347,12 @@ fuzz_target!(|input: &[u8]| {
     for memoize_repeated in [false, true] {
         let document = &mut DocumentSource::Bytes(document);
         let source = &mut EventSource {
-            document,
             mapping: Some(&mapping),
             memoize_repeated,
-            header: &[],
+            ..EventSource::unmapped(document)
         };
-        let found = matcher.match_document(source).map_err(code).map(|matched| {
-            let mut handles = matched.handles;
-            handles.sort_unstable_by_key(|&handle| matcher.added_before(handle));
-            handles
-        });
-        let found = found
-            .as_ref()
-            .map(|handles| handles.iter().map(|&handle| matcher.id(handle)).collect());
-        assert_eq!(
-            found.map_err(|code| *code),
-            expected,
-            "memoize: {memoize_repeated}"
-        );
+        let found = matcher.match_document(source).map_err(code);
+        let found = found.map(|matched| matcher.ids_in_order_added(&matched.handles));
+        assert_eq!(found, expected, "memoize: {memoize_repeated}");
     }
 });

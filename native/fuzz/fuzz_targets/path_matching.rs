@@ -67,9 +67,7 @@ fuzz_target!(|input: &[u8]| {
                 &expected,
             ) {
                 (Ok(matched), Ok(expected)) => {
-                    let mut handles = matched.handles;
-                    handles.sort_unstable_by_key(|&handle| matcher.added_before(handle));
-                    let ids: Vec<&str> = handles.iter().map(|&handle| matcher.id(handle)).collect();
+                    let ids = matcher.ids_in_order_added(&matched.handles);
                     assert_eq!(&ids, expected, "{engine:?}");
                 }
                 (Err(MatchError::Refused(refusal)), Err(expected)) => {

@@ -35,4 +35,22 @@ pub trait DocumentMatcher: Send + Sync {
     /// The tables of subscriptions, in the order in which [`DocumentMatcher::in_order_added`] counts their
     /// rows.
     fn subscription_tables(&self) -> Vec<&SubscriptionTable>;
+
+    /// The ids of distinct handles, in the order in which their subscriptions were added.
+    fn ids_in_order_added(&self, handles: &[u32]) -> Vec<&str> {
+        let mut tables = self.subscription_tables().into_iter();
+        let mut current = None;
+        let (mut base, mut end) = (0, 0);
+        let added = self.in_order_added(handles).into_iter();
+        let ids = added.map(|before| {
+            while before >= end {
+                let table = tables.next().expect("the handle is one of the matcher's");
+                (base, end) = (end, end + table.count() as u32);
+                current = Some(table);
+            }
+            let table = current.expect("a table was found");
+            table.ids.get(before - base)
+        });
+        ids.collect()
+    }
 }
