@@ -25,6 +25,7 @@ PARSERS = {
     "frames and handshakes of links": ["link_frames"],
     "headers and sections of annotations": ["document_annotations"],
     "messages of routers and their clients": ["router_messages"],
+    "messages of peers": ["peer_messages"],
     "update statements": ["update_statements"],
     "patches of document trees": ["tree_patches"],
 }

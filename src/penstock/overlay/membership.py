@@ -706,7 +706,8 @@ class Membership:
             self._widen_at = now + delay
 
     def _on_attach_request(self, sender: str, message: AttachRequest, now: float) -> None:
-        if message.path[-1] != sender or message.path[0] != message.attempt.peer:
+        path = message.path
+        if not path or path[-1] != sender or path[0] != message.attempt.peer:
             return
         refusal = self._refusal_of(sender, message)
         if refusal is not None:
