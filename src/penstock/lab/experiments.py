@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from penstock.lab import aggregation, kemb, mediation
+from penstock.lab import aggregation, kemb, mediation, xsync
 from penstock.lab.bench.report import Progress
 from penstock.lab.experiment_tables import ExperimentResults
 
@@ -37,5 +37,6 @@ EXPERIMENTS: dict[str, Experiment] = {
     "kemb": kemb.run,
     "mediation": mediation.run,
     "piggyback": _piggyback,
+    "xsync": xsync.run,
 }
 """All experiments by name."""

@@ -1,5 +1,5 @@
 //! The containment index of XSync (Lam, Lam and Wong: *Update Synchronization for Mobile XML Data*, 2003),
-//! with the errors of its pseudocode mended.
+//! with the errors of its pseudocode mended: decision record 0055 lists them.
 
 mod cid_blocks;
 pub(crate) mod containment_index;

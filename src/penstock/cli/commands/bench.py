@@ -30,6 +30,7 @@ class Bench(StrEnum):
     RELATIONS = "relations"
     HOSTILE = "hostile"
     ROUTING = "routing"
+    SYNC = "sync"
     MAILBOX = "mailbox"
     PIPELINE = "pipeline"
     DELIVERY = "delivery"

@@ -24,6 +24,7 @@ class Experiment(StrEnum):
     KEMB = "kemb"
     MEDIATION = "mediation"
     PIGGYBACK = "piggyback"
+    XSYNC = "xsync"
 
 
 @lab_app.callback()

@@ -13,6 +13,7 @@ from penstock.lab.bench import (
     reader,
     relations,
     results,
+    sync,
 )
 from penstock.lab.bench.report import Progress, Report
 
@@ -61,6 +62,7 @@ BENCHES: dict[str, Bench] = {
     "relations": relations.run,
     "hostile": hostile.run,
     "routing": _routing,
+    "sync": sync.run,
     "mailbox": _mailbox,
     "pipeline": _pipeline,
     "delivery": _delivery,

@@ -266,6 +266,23 @@ BUDGETS: tuple[Budget, ...] = (
         0.5,
         "ms",
     ),
+    Budget(
+        "sync",
+        "growth",
+        "from 1,000 to 1,000,000 subscriptions, same results: operations of a search for those"
+        " affected",
+        Bound.AT_MOST,
+        2,
+        "x",
+    ),
+    Budget(
+        "sync",
+        "speedup",
+        "1,000,000 subscriptions: speedup of a search over testing each with the native relation",
+        Bound.AT_LEAST,
+        1_000,
+        "x",
+    ),
     Budget("results", "ids", "`Matches.ids`, per id", Bound.AT_MOST, 30, "ns"),
     Budget(
         "mediation",

@@ -1,0 +1,28 @@
+"""The experiments of the XSync paper (update synchronisation for mobile XML data)."""
+
+from __future__ import annotations
+
+from penstock.lab.bench.machine_description import this_machine
+from penstock.lab.bench.report import Progress
+from penstock.lab.experiment_tables import ExperimentResults
+from penstock.lab.xsync.claims import claims
+from penstock.lab.xsync.found_in_vain import found_in_vain
+from penstock.lab.xsync.scale import FULL, QUICK
+from penstock.lab.xsync.search_cost import by_dtd, by_length, by_queries
+
+MISSING = (
+    "The messages and bytes that merging saves are missing: they are measured with the"
+    " synchronisation server."
+)
+
+
+def run(*, quick: bool, progress: Progress) -> ExperimentResults:
+    """Reproduce Figures 4 to 11, with additional measurements."""
+    scale = QUICK if quick else FULL
+    figures = [
+        *by_length(scale, progress),
+        *by_queries(scale, progress),
+        *by_dtd(scale, progress),
+    ]
+    tables = [*figures, found_in_vain(scale, progress), claims(figures)]
+    return ExperimentResults("xsync", quick, this_machine(), tuple(tables), (MISSING,))

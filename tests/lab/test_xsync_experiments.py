@@ -1,0 +1,101 @@
+"""The experiments of the XSync paper, at the smallest scale."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+
+import pytest
+
+from penstock.lab import xsync
+from penstock.lab.experiment_tables import ResultTable
+from penstock.lab.xsync.document_types import Expressions, Population, RandomDtd, expression
+from penstock.lab.xsync.engines import PenstockEngine, XSyncEngine
+from penstock.lab.xsync.scale import DEPTH_MAX, QUICK
+from penstock.native import native
+
+needs_native = pytest.mark.skipif(native is None, reason="the native core is not built")
+
+TINY = replace(
+    QUICK,
+    queries=300,
+    query_counts=(1, 100, 1_000),
+    dtd_sizes=(1, 10),
+    lengths=(0, 4, 10),
+    updates=4,
+    judged_clients=30,
+    judged_operations=5,
+)
+
+
+@pytest.fixture(scope="module")
+def tables() -> dict[str, ResultTable]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(xsync, "QUICK", TINY)
+        run = xsync.run(quick=True, progress=lambda _what: None)
+    return {table.key: table for table in run.tables}
+
+
+@needs_native
+def test_every_figure_is_reproduced(tables: dict[str, ResultTable]) -> None:
+    assert set(tables) == {*(f"fig{number}" for number in range(4, 12)), "vain", "claims"}
+    for table in tables.values():
+        assert table.rows
+        assert {len(row) for row in table.rows} == {len(table.columns)}
+
+
+@needs_native
+def test_only_the_paper_s_engine_ever_misses_somebody(tables: dict[str, ResultTable]) -> None:
+    vain = tables["vain"]
+    missed = dict.fromkeys(vain.column("engine"), 0.0)
+    for engine, count in zip(vain.column("engine"), vain.column("missed"), strict=True):
+        assert isinstance(count, float)
+        missed[engine] += count
+    assert missed["Penstock"] == missed["Penstock, content unknown"] == 0
+
+
+@pytest.mark.parametrize("size", [1, 2, 10, 100])
+def test_document_types_are_cyclic_and_repeatable(size: int) -> None:
+    dtd = RandomDtd.of_size(size, seed=1)
+    assert dtd == RandomDtd.of_size(size, seed=1)
+    assert len(dtd.names) == size
+    assert sum(map(len, dtd.paths)) == dtd.path_count + 1
+    reached = {path[-1] for paths in dtd.paths[1:] for path in paths}
+    assert reached == set(range(size))
+    # A tree has one edge less than elements.
+    assert sum(map(len, dtd.children)) >= size
+    assert dtd.schema().root_labels == ("e0",)
+
+
+def test_expressions_are_generalised_at_one_position() -> None:
+    assert expression((), Expressions.SIMPLE, 0) == "/"
+    assert expression((0, 3), Expressions.SIMPLE, 0) == "/e0/e3"
+    assert expression((0, 3), Expressions.WILDCARD, 1) == "/e0/*"
+    assert expression((0, 3), Expressions.DESCENDANT, 0) == "//e0/e3"
+
+
+@needs_native
+@pytest.mark.parametrize("kind", Expressions)
+def test_both_engines_find_all_that_overlap_with_a_simple_update(kind: Expressions) -> None:
+    dtd = RandomDtd.of_size(12, seed=3)
+    population = Population.draw(dtd, kind, 200, range(DEPTH_MAX + 1), seed=3)
+    paper, ours = XSyncEngine(population), PenstockEngine(population)
+    nodes, dummies, unexpanded = paper.sizes()
+    assert nodes > dummies >= 0
+    assert unexpanded == 0
+    chance = random.Random(3)
+    for client in chance.sample(range(200), 40):
+        simple = Population(dtd, Expressions.SIMPLE, (), population.labels)
+        update = simple.update(client, 1, chance)
+        if update is None:
+            continue
+        text, labels = update
+        down = set(paper.search(client, text, down_all=False).clients)
+        overlapping = {
+            other
+            for other, own in enumerate(population.labels)
+            if own == labels[: len(own)] or labels == own[: len(labels)]
+        }
+        assert overlapping <= down
+        assert overlapping <= set(ours.search(labels)[0].clients)
+        assert down <= set(paper.search(client, text, down_all=True).clients)
