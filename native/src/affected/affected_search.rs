@@ -23,6 +23,7 @@ pub struct Counters {
     pub postings: u64,
 }
 
+#[cfg(test)]
 impl Counters {
     /// All operations.
     pub fn operations(&self) -> u64 {
@@ -46,19 +47,31 @@ pub struct AffectedIndex {
 struct FoundSet {
     /// By subscription: the last search that found it.
     marks: Vec<u32>,
+    /// By posting list: the last search that read it. The states on one label path share many lists.
+    list_marks: Vec<u32>,
     search: u32,
     subscriptions: Vec<u32>,
 }
 
 impl FoundSet {
-    fn begin(&mut self, number_count: usize) {
+    fn begin(&mut self, number_count: usize, list_count: usize) {
         if self.search == u32::MAX {
             self.marks.fill(0);
+            self.list_marks.fill(0);
             self.search = 0;
         }
         self.search += 1;
         self.marks.resize(number_count, 0);
+        self.list_marks.resize(list_count, 0);
         self.subscriptions.clear();
+    }
+
+    /// Whether the current search reads a list for the first time.
+    fn begins_list(&mut self, list: u32) -> bool {
+        let mark = &mut self.list_marks[list as usize];
+        let is_new = *mark != self.search;
+        *mark = self.search;
+        is_new
     }
 
     fn add(&mut self, subscriptions: &[u32]) {
@@ -154,7 +167,8 @@ impl AffectedIndex {
         let visited = self.automaton.nodes_visited;
         let limit = self.cache_bytes_max.unwrap_or(AUTOMATON_CACHE_BYTES_MAX);
         let document = self.automaton.begin(&self.trie, limit);
-        self.found.begin(self.trie.number_count());
+        let (numbers, lists) = (self.trie.number_count(), self.trie.list_count());
+        self.found.begin(numbers, lists);
         let mut states: Vec<StateNumber> = Vec::with_capacity(labels.elements.len());
         for (parent, (uri, local)) in &labels.elements {
             let from = match *parent {
@@ -238,8 +252,11 @@ impl Reading<'_> {
             return;
         }
         for &list in lists.iter() {
-            let subscriptions = self.trie.subscriptions(list);
             self.counters.lists += 1;
+            if !self.found.begins_list(list) {
+                continue;
+            }
+            let subscriptions = self.trie.subscriptions(list);
             self.counters.postings += subscriptions.len() as u64;
             self.found.add(subscriptions);
         }

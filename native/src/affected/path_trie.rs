@@ -235,6 +235,11 @@ impl PathTrie {
         self.postings.len()
     }
 
+    /// Posting lists, removed ones included.
+    pub fn list_count(&self) -> usize {
+        self.lists.len()
+    }
+
     /// Nodes, without the removed ones.
     pub fn node_count(&self) -> usize {
         self.nodes.len() - self.free_nodes.len()

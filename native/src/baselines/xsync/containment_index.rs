@@ -64,6 +64,7 @@ pub struct SearchCost {
     pub comparisons: u64,
 }
 
+#[cfg(test)]
 impl SearchCost {
     /// All operations.
     pub fn operations(&self) -> u64 {
@@ -87,7 +88,6 @@ struct IndexNode {
 /// A row of the client table.
 #[derive(Debug)]
 struct Client {
-    expression: PathExpression,
     /// The reverse pointers: where its identifier is.
     nodes: Vec<NodeNumber>,
 }
@@ -139,17 +139,14 @@ impl ContainmentIndex {
     pub fn insert_all(&mut self, mut clients: Vec<(Cid, PathExpression)>) {
         clients.sort_by(|(_, one), (_, two)| one.sort_key().cmp(&two.sort_key()));
         for (cid, expression) in clients {
-            self.insert(cid, expression);
+            self.insert(cid, &expression);
         }
     }
 
     /// CLIENT-INSERT: inserts a client with its subscription. The client is not there yet.
-    pub fn insert(&mut self, cid: Cid, expression: PathExpression) {
+    pub fn insert(&mut self, cid: Cid, expression: &PathExpression) {
         let steps: Vec<(bool, StepToken)> = expression.steps().collect();
-        let client = Client {
-            expression,
-            nodes: Vec::new(),
-        };
+        let client = Client { nodes: Vec::new() };
         self.cid_end = self.cid_end.max(cid + 1);
         let known = self.clients.insert(cid, client);
         assert!(known.is_none(), "a client has one subscription");
@@ -238,13 +235,6 @@ impl ContainmentIndex {
         let steps: Vec<(bool, StepToken)> = path.steps().collect();
         search.down_from(ROOT, &steps);
         search.finish()
-    }
-
-    /// The subscription of a client: how many tokens it has.
-    pub fn token_count(&self, cid: Cid) -> Option<usize> {
-        self.clients
-            .get(&cid)
-            .map(|client| client.expression.sort_key().0)
     }
 
     fn insert_path(&mut self, node: NodeNumber, path: &[StepToken], cid: Cid) {

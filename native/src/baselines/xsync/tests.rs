@@ -155,7 +155,6 @@ fn operations_are_nodes_cids_and_comparisons() {
     );
     assert_eq!(cost.operations(), 52);
     assert_eq!((index.node_count(), index.dummy_count()), (5, 1));
-    assert_eq!(index.token_count(45), Some(4));
 }
 
 #[test]
@@ -171,7 +170,7 @@ fn clients_leave_and_return() {
     assert_eq!(index.node_count(), 2);
     assert_eq!(found(&index, 3, "/b/d", SearchPolicy::Down).len(), 30);
     for cid in (0..120).filter(|cid| cid % 4 != 3) {
-        index.insert(cid, expression(queries[cid as usize]));
+        index.insert(cid, &expression(queries[cid as usize]));
     }
     assert_eq!(found(&index, 3, "/b/d", SearchPolicy::Down), before);
     assert_eq!(index.client_count(), 120);
@@ -186,8 +185,8 @@ fn a_client_with_too_many_expansions_is_always_found() {
         Cycles::Unrolled,
     );
     let mut index = ContainmentIndex::new(document_type.expect("valid"), Pseudocode::Mended);
-    index.insert(0, expression("//b"));
-    index.insert(1, expression("/a/a/a/a"));
+    index.insert(0, &expression("//b"));
+    index.insert(1, &expression("/a/a/a/a"));
     assert_eq!(index.unexpanded_count(), 1);
     assert_eq!(found(&index, 1, "/", SearchPolicy::Down), [0, 1]);
     assert_eq!(found(&index, 0, "/", SearchPolicy::Down), [0, 1]);
@@ -298,7 +297,7 @@ fn nobody_who_overlaps_is_missed() {
             index.insert_all(clients);
         } else {
             for (cid, each) in clients {
-                index.insert(cid, each);
+                index.insert(cid, &each);
             }
         }
         let longest = &all[chance.below(all.len())];

@@ -34,7 +34,7 @@ def claims(figures: Sequence[ResultTable]) -> ResultTable:
 
 def _claims_of(tables: dict[str, ResultTable], kind: str) -> Iterator[Row]:
     down_all, down = (_series(tables[key], kind, XSYNC) for key in ("fig4", "fig5"))
-    longest = max((at for at in down if at in down_all), default=0)
+    longest = int(max((at for at in down if at in down_all), default=0))
     if longest:
         slope = _slope(down_all)
         holds = _verdict(slope is not None and slope <= 2)

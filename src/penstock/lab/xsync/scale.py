@@ -33,9 +33,9 @@ class Scale:
 FULL = Scale(
     queries=1_000_000,
     query_counts=(1, 10, 100, 1_000, 10_000, 100_000, 1_000_000),
-    dtd_sizes=(1, 2, 5, 10, 20, 50, 100),
+    dtd_sizes=(1, 5, 10, 20, 50, 100),
     lengths=tuple(range(DEPTH_MAX + 1)),
-    updates=100,
+    updates=50,
     judged_clients=400,
     judged_operations=60,
 )
