@@ -37,6 +37,9 @@ struct State {
     accepted: [Lists; OBSERVATION_COUNT],
 }
 
+/// The trie nodes of a state: those whose path selects the element, and those above.
+type StateKey = (Box<[NodeNumber]>, Box<[NodeNumber]>);
+
 /// What a leaf of an element is: an attribute, by the class of its name, or a text.
 type Leaf = Option<NameClass>;
 
@@ -44,7 +47,7 @@ type Leaf = Option<NameClass>;
 #[derive(Debug, Default)]
 pub struct PathAutomaton {
     states: Vec<State>,
-    numbers: HashMap<(Box<[NodeNumber]>, Box<[NodeNumber]>), StateNumber>,
+    numbers: HashMap<StateKey, StateNumber>,
     transitions: HashMap<(StateNumber, NameClass), StateNumber>,
     leaves: HashMap<(StateNumber, Leaf), Lists>,
     live: HashMap<(StateNumber, Option<ElementType>), Lists>,
