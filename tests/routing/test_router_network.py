@@ -9,7 +9,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from penstock.errors import ERRORS
-from penstock.routing import AnnotationKind, AnnotationOptions, OverflowPolicy, RouterLimits
+from penstock.routing import (
+    AggregateDelta,
+    AggregatedSet,
+    AnnotationKind,
+    AnnotationOptions,
+    OverflowPolicy,
+    RouterLimits,
+    SampledDocuments,
+    router,
+)
 from support.routing.network_simulator import (
     NetworkSimulator,
     SimulationOptions,
@@ -59,6 +68,24 @@ def test_pinned_seeds(seed: int) -> None:
     bound = FEW_PATTERNS if seed % 3 == 0 else 1_000
     network = simulate(seed, SimulationOptions(routers=1 + seed % 8, aggregate_nodes=bound))
     assert network.checker.missing() == set()
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_interests_that_follow_a_synopsis(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(router, "SYNOPSIS_FIRST_DOCUMENTS", 1)
+    monkeypatch.setattr(router, "SYNOPSIS_GENERATION_DOCUMENTS", 3)
+    resampled = []
+    original = AggregatedSet.resample
+
+    def resample(members: AggregatedSet, sample: SampledDocuments) -> AggregateDelta:
+        resampled.append(len(sample))
+        return original(members, sample)
+
+    monkeypatch.setattr(AggregatedSet, "resample", resample)
+    options = SimulationOptions(routers=5, aggregate_nodes=FEW_PATTERNS, subscribe=8, publish=20)
+    network = simulate(seed, options)
+    assert network.checker.missing() == set()
+    assert max(resampled) > 3
 
 
 @settings(max_examples=40)

@@ -125,7 +125,8 @@ def route_documents(
     documents
         A DataFrame with the columns of :data:`penstock.pipeline.spark_schemas.DOCUMENTS`.
     tree
-        The URI of a tree, from :func:`~penstock.pipeline.write_router_tree`.
+        The URI of a tree, from :func:`~penstock.pipeline.write_router_tree`; the driver reads it,
+        too, on Spark Connect the client.
     router
         The router that each document is published at: a name, or an expression over columns.
     mappings
@@ -291,8 +292,10 @@ class HopStage:
         writer = None if self.log is None else self.log.open()
         for batch in batches:
             is_arrived = batch.column("content").is_valid()
-            if not all(is_arrived.to_pylist()):
-                yield batch.filter(batch.column("content").is_null())
+            if batch.column("content").null_count:
+                # Spark's types differ from ours, for example in the time zone of the session.
+                results = batch.filter(batch.column("content").is_null())
+                yield hop_rows({name: results.column(name) for name in HOP_ROWS.names})
             for part in split_by_bytes(batch.filter(is_arrived)):
                 columns = self._route(part)
                 if writer is not None:

@@ -120,6 +120,11 @@ class AggregatedSet:
         """The digest of the aggregate."""
         return self._announced.digest
 
+    @property
+    def is_merged(self) -> bool:
+        """Whether some patterns were merged, at the cost of false forwards."""
+        return bool(self._forest.merged_roots)
+
     def __len__(self) -> int:
         """Number of members."""
         return len(self._member_patterns)

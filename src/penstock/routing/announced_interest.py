@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from penstock.routing.aggregate_delta import AggregateDelta
 from penstock.routing.aggregated_set import AggregatedSet
 from penstock.routing.patterns import Pattern
 from penstock.routing.router_messages import (
@@ -13,6 +14,7 @@ from penstock.routing.router_messages import (
     SubscriptionSnapshot,
 )
 from penstock.routing.stored_interest import answer_to
+from penstock.routing.synopsis import SampledDocuments
 
 
 class AnnouncedInterest:
@@ -59,16 +61,28 @@ class AnnouncedInterest:
 
         It is one delta: two would let a document pass between them that is in neither set.
         """
-        delta = self._members.change(added, removed)
-        if not delta:
-            return None
-        return SubscriptionDelta(
-            before=delta.before,
-            after=delta.after,
-            added=tuple(pattern.key for pattern in delta.added),
-            removed=delta.removed,
-        )
+        return _message(self._members.change(added, removed))
+
+    @property
+    def is_merged(self) -> bool:
+        """Whether precision was lost to the bound."""
+        return self._members.is_merged
+
+    def resample(self, sample: SampledDocuments) -> SubscriptionDelta | None:
+        """Choose what is merged by other documents; returns the delta, or ``None``."""
+        return _message(self._members.resample(sample))
 
     def answer(self, request: DigestRequest) -> DigestConfirmation | SubscriptionSnapshot:
         """The answer to the neighbour's request."""
         return answer_to(request, self.digest, self.patterns)
+
+
+def _message(delta: AggregateDelta) -> SubscriptionDelta | None:
+    if not delta:
+        return None
+    return SubscriptionDelta(
+        before=delta.before,
+        after=delta.after,
+        added=tuple(pattern.key for pattern in delta.added),
+        removed=delta.removed,
+    )

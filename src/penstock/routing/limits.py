@@ -28,6 +28,10 @@ SYNOPSIS_DOCUMENT_BYTES_MAX: Final[int] = 1 << 16
 SYNOPSIS_GENERATION_DOCUMENTS: Final[int] = 10_000
 """Documents after which a synopsis begins a new generation and forgets the one before last."""
 
+SYNOPSIS_FIRST_DOCUMENTS: Final[int] = 256
+"""Documents that a router has read before it first chooses by its synopsis which patterns are
+merged; later it does so once in a generation."""
+
 NEIGHBOURS_MAX: Final[int] = 3
 """Patterns before and after a pattern, in each sort order, that are considered for a merge."""
 

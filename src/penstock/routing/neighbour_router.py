@@ -51,6 +51,10 @@ class NeighbourRouter:
     maker: AnnotationMaker | None = None
     """Makes annotations that are derived from label paths; made when its interest is stable."""
 
+    sampled_at: int = 0
+    """Number of documents that the router's synopsis had observed when :attr:`announced` was last
+    estimated by it."""
+
     documents_since_change: int = 0
     """Documents that were annotated for the neighbour since its interest changed."""
 

@@ -35,7 +35,12 @@ from penstock.routing.interest_index import (
     TargetQuery,
     Targets,
 )
-from penstock.routing.limits import AGGREGATE_NODES_MAX, RouterLimits
+from penstock.routing.limits import (
+    AGGREGATE_NODES_MAX,
+    SYNOPSIS_FIRST_DOCUMENTS,
+    SYNOPSIS_GENERATION_DOCUMENTS,
+    RouterLimits,
+)
 from penstock.routing.local_subscription import LocalSubscription
 from penstock.routing.member_names import interest_members, local_member, neighbour_members
 from penstock.routing.neighbour_patterns import parse_patterns
@@ -93,6 +98,7 @@ from penstock.routing.state_changes import (
     StateChanges,
 )
 from penstock.routing.stored_interest import Announcement, FixedInterest, StoredInterest
+from penstock.routing.synopsis import Synopsis
 
 Outputs = Iterator[RouterOutput]
 
@@ -236,6 +242,7 @@ class Router:
         self._window.forgotten = self._counts.pop("forgotten_publishers")
         self._index = InterestIndex(self._document_limits, names)
         self._decider = AnnotationDecider(self._index)
+        self._synopsis = Synopsis()
         interests = {each.name: _stored_interest(each) for each in state.neighbours}
         local = {each.id: each.pattern() for each in state.subscriptions}
         self._index.add(
@@ -540,15 +547,35 @@ class Router:
         leaving = list(removed)
         for neighbour in self._neighbours.values():
             if neighbour is not origin:
-                delta = neighbour.announced.change(added, leaving)
-                if delta is not None:
-                    self._index.announce(
-                        neighbour.name, map(digest_of_key, delta.added), delta.removed
-                    )
-                    neighbour.announced_digest = bytes.fromhex(delta.after)
-                # Whoever is down now synchronises when its link is up.
-                if delta is not None and neighbour.is_up:
-                    yield SendMessage(neighbour=neighbour.name, message=delta)
+                yield from self._resample(neighbour)
+                yield from self._announced(neighbour, neighbour.announced.change(added, leaving))
+
+    def _announced(self, neighbour: NeighbourRouter, delta: SubscriptionDelta | None) -> Outputs:
+        """Sends a change of what is announced to a neighbour."""
+        if delta is None:
+            return
+        self._index.announce(neighbour.name, map(digest_of_key, delta.added), delta.removed)
+        neighbour.announced_digest = bytes.fromhex(delta.after)
+        # Whoever is down now synchronises when its link is up.
+        if neighbour.is_up:
+            yield SendMessage(neighbour=neighbour.name, message=delta)
+
+    def _resample(self, neighbour: NeighbourRouter) -> Outputs:
+        """Chooses by the documents read lately what is merged, before something else changes."""
+        observed = self._synopsis.observed
+        wait = SYNOPSIS_GENERATION_DOCUMENTS if neighbour.sampled_at else SYNOPSIS_FIRST_DOCUMENTS
+        if neighbour.announced.is_merged and observed - neighbour.sampled_at >= wait:
+            neighbour.sampled_at = observed
+            sample = self._synopsis.documents()
+            yield from self._announced(neighbour, neighbour.announced.resample(sample))
+
+    def _observe(self, document: Document, mapping: SchemaMapping | None) -> None:
+        """Adds a document that was read to the synopsis, where one is needed.
+
+        Of a document with a mapping it is unknown what it would be after rewriting.
+        """
+        if mapping is None and any(each.announced.is_merged for each in self._neighbours.values()):
+            self._synopsis.observe([document])
 
     # Local subscriptions
 
@@ -628,6 +655,8 @@ class Router:
                 self._counts["read_in_part" if decision.bytes_read else "not_read"] += 1
         if targets is None:
             targets = self._read(document, mapping, source)
+            if targets.refusal is None:
+                self._observe(document, mapping)
         if targets.refusal is not None:
             return [*outputs, self._dead(document, targets.refusal)]
         if targets.set_aside:

@@ -18,6 +18,7 @@ from penstock.routing.router_messages import (
     SubscriptionDelta,
     SubscriptionSnapshot,
 )
+from penstock.routing.synopsis import SampledDocuments
 
 STORED_INTEREST_VERSION = 1
 """Version of the encoding of a stored interest."""
@@ -48,6 +49,13 @@ class Announcement(Protocol):
         self, added: Mapping[str, Pattern], removed: Iterable[str]
     ) -> SubscriptionDelta | None:
         """Add and remove members."""
+
+    @property
+    def is_merged(self) -> bool:
+        """Whether precision was lost to the bound, and can be regained by other merges."""
+
+    def resample(self, sample: SampledDocuments) -> SubscriptionDelta | None:
+        """Choose what is merged by other documents."""
 
     def answer(self, request: DigestRequest) -> DigestConfirmation | SubscriptionSnapshot:
         """The answer to the neighbour's request."""
@@ -174,9 +182,18 @@ class FixedInterest:
         own = self._members[member]
         return self._by_digest[self._containers.get(member, own.digest)]
 
+    @property
+    def is_merged(self) -> bool:
+        """No: what was merged stays so."""
+        return False
+
     def change(self, added: Mapping[str, Pattern], removed: Iterable[str]) -> NoReturn:
         """Refuse a change of the members."""
         raise error("routing.fixed", "the interests of this router are fixed")
+
+    def resample(self, sample: SampledDocuments) -> NoReturn:
+        """Refuse a change of the patterns."""
+        self.change({}, ())
 
     def answer(self, request: DigestRequest) -> DigestConfirmation | SubscriptionSnapshot:
         """The answer to the neighbour's request."""
