@@ -5,6 +5,7 @@ use pyo3::prelude::*;
 mod affected;
 mod answers;
 mod buffers;
+mod checksums;
 mod combined;
 mod document_matcher;
 mod document_rewriter;
@@ -40,6 +41,8 @@ fn baseline_missing(engine: &str) -> PyErr {
 fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add("BUILD_PROFILE", env!("PENSTOCK_BUILD_PROFILE"))?;
+    module.add_function(wrap_pyfunction!(checksums::crc32, module)?)?;
+    module.add_function(wrap_pyfunction!(checksums::sha256_each, module)?)?;
     module.add_function(wrap_pyfunction!(reader::reader_codes, module)?)?;
     module.add_function(wrap_pyfunction!(reader::default_limits, module)?)?;
     module.add_function(wrap_pyfunction!(reader::decode, module)?)?;

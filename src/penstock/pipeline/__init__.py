@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from penstock.pipeline.document_matching import match_documents as match_documents
     from penstock.pipeline.document_matching import matches_of as matches_of
     from penstock.pipeline.inbox_stream import run_workspace as run_workspace
+    from penstock.pipeline.outcome_expression import outcome_column as outcome_column
     from penstock.pipeline.progress import BatchProgress as BatchProgress
     from penstock.pipeline.progress import ProgressListener as ProgressListener
     from penstock.pipeline.readers import read_archives as read_archives
@@ -60,6 +61,7 @@ _MODULES = {
     "infer_schema": "schema_inference",
     "match_documents": "document_matching",
     "matches_of": "document_matching",
+    "outcome_column": "outcome_expression",
     "read_archives": "readers",
     "read_column": "readers",
     "read_directory": "readers",
@@ -87,6 +89,7 @@ __all__ = [
     "infer_schema",
     "match_documents",
     "matches_of",
+    "outcome_column",
     "read_archives",
     "read_column",
     "read_directory",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from datetime import datetime
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
@@ -161,8 +161,9 @@ def matches_of(outcomes: DataFrame) -> DataFrame:
     return each.select("document", *(f"match.{field.name}" for field in _MATCH))
 
 
-def _outcome_rows(matched: MatchedSlice, own: Sequence[str], *, mode: Mode) -> pa.RecordBatch:
-    documents, matcher, outcomes = matched.documents, matched.matcher, matched.outcomes
+def outcome_arrays(matched: MatchedSlice) -> list[pa.Array[Any]]:
+    """The columns ``matches``, ``error``, ``unknown_elements`` and ``set_aside``."""
+    matcher, outcomes = matched.matcher, matched.outcomes
     matches = pa.StructArray.from_arrays(
         [
             *matcher.subscription_columns(outcomes, ["subscription", "subscriber"]),
@@ -172,19 +173,26 @@ def _outcome_rows(matched: MatchedSlice, own: Sequence[str], *, mode: Mode) -> p
     )
     offsets = np.concatenate([[0], np.cumsum(outcomes.match_counts)])
     lists = pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), matches)
+    return [
+        lists.cast(OUTCOMES.field("matches").type),
+        outcomes.errors,
+        pa.array(outcomes.unknown_elements),
+        matcher.set_aside_column(outcomes),
+    ]
+
+
+def _outcome_rows(matched: MatchedSlice, own: Sequence[str], *, mode: Mode) -> pa.RecordBatch:
+    documents = matched.documents
     header = [ROW, *_HEADER] if ROW in documents.schema.names else _HEADER
     rows = pa.RecordBatch.from_arrays(
         [
             *(documents.column(name) for name in header),
-            lists.cast(OUTCOMES.field("matches").type),
-            outcomes.errors,
-            pa.array(outcomes.unknown_elements),
-            matcher.set_aside_column(outcomes),
+            *outcome_arrays(matched),
             *(documents.column(name) for name in own),
         ],
         names=[*header, "matches", "error", UNKNOWN_ELEMENTS.name, "set_aside", *own],
     )
-    return rows.filter(outcomes.errors.is_null()) if mode == "DROPMALFORMED" else rows
+    return rows.filter(matched.outcomes.errors.is_null()) if mode == "DROPMALFORMED" else rows
 
 
 def _merge_shards(matched: DataFrame, schema: StructType, own: Sequence[str]) -> DataFrame:

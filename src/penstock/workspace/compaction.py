@@ -19,8 +19,11 @@ from penstock.workspace.pipeline_tables import Tables
 from penstock.workspace.recent_deliveries import compact_recent
 from penstock.workspace.subscriber_buckets import RECENT
 
-SMALL_FILE_BYTES: Final = 16 << 20
-"""A file below this size is small."""
+MERGED_FILE_BYTES: Final = 16 << 20
+"""The largest size of a merged file."""
+
+SMALL_FILE_BYTES: Final = MERGED_FILE_BYTES // 2
+"""A file below this size is small. Most merged files are larger, so they are not counted again."""
 
 SAMPLED_FILES: Final = 8
 """Files whose average row decides the number of rows in a row group."""
@@ -39,7 +42,7 @@ def compact(tables: Tables) -> int:
             buckets = [("bucket", "!=", str(RECENT))] if table == tables.deliveries else None
             metrics: dict[str, Any] = opened.optimize.compact(
                 partition_filters=buckets,
-                target_size=SMALL_FILE_BYTES,
+                target_size=MERGED_FILE_BYTES,
                 writer_properties=_writer_properties(opened),
             )
             merged += metrics["numFilesRemoved"]

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import itertools
-from hashlib import sha256
 from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+
+from penstock.workspace.checksums import DIGEST_BYTES, sha256_each
 
 ID_BYTES: Final = 16
 """Bytes of the hash that make up an id; it is written as twice as many hexadecimal digits."""
@@ -24,13 +24,9 @@ def delivery_ids(documents: pa.Array[Any], subscriptions: pa.Array[Any]) -> pa.A
     names = [array.cast(pa.large_string()) for array in (documents, subscriptions)]
     separator = pa.scalar("\x1f", pa.large_string())
     texts = compute.binary_join_element_wise(*names, separator)
-    _, offsets_buffer, data = texts.buffers()
-    offsets = np.frombuffer(offsets_buffer, np.int64, len(texts) + 1, texts.offset * 8).tolist()
-    view = memoryview(data or b"")
-    digests = b"".join(
-        sha256(view[start:end]).digest()[:ID_BYTES] for start, end in itertools.pairwise(offsets)
-    )
+    digests = np.frombuffer(sha256_each(texts), np.uint8).reshape(-1, DIGEST_BYTES)
+    digits = digests[:, :ID_BYTES].tobytes().hex().encode()
     ends = np.arange(len(texts) + 1, dtype=np.int32) * (2 * ID_BYTES)
-    buffers = [None, pa.py_buffer(ends.tobytes()), pa.py_buffer(digests.hex().encode())]
+    buffers = [None, pa.py_buffer(ends.tobytes()), pa.py_buffer(digits)]
     ids: pa.Array[Any] = pa.Array.from_buffers(pa.string(), len(texts), buffers)
     return ids

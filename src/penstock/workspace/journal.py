@@ -27,7 +27,6 @@ import os
 import re
 import secrets
 import struct
-import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -39,6 +38,7 @@ import pyarrow.compute as pc
 
 from penstock.documents import Document
 from penstock.errors import PenstockError, error
+from penstock.workspace.checksums import crc32
 from penstock.workspace.limits import JOURNAL_ROWS_BYTES_MAX
 from penstock.workspace.table_schemas import DOCUMENTS
 from penstock.workspace.timestamps import utc_now
@@ -133,20 +133,18 @@ def salt_of(header: bytes) -> bytes:
 
 def document_rows(documents: Sequence[tuple[str, Document]], first: int) -> pa.RecordBatch:
     """Documents with their identities as rows, numbered from ``first``."""
-    published_at = utc_now()
-    rows = [
-        {
-            "document": identity,
-            "publisher": document.header.publisher,
-            "schema": document.header.schema,
-            "fields": list(document.header.fields.items()),
-            "sequence": first + offset,
-            "published_at": published_at,
-            "content": document.content,
-        }
-        for offset, (identity, document) in enumerate(documents)
-    ]
-    return pa.RecordBatch.from_pylist(rows, schema=DOCUMENTS)
+    headers = [document.header for _, document in documents]
+    columns: dict[str, Any] = {
+        "document": [identity for identity, _ in documents],
+        "publisher": [header.publisher for header in headers],
+        "schema": [header.schema for header in headers],
+        "fields": [list(header.fields.items()) for header in headers],
+        "sequence": np.arange(first, first + len(documents)),
+        "published_at": [utc_now()] * len(documents),
+        "content": [document.content for _, document in documents],
+    }
+    arrays = [pa.array(columns[field.name], field.type) for field in DOCUMENTS]
+    return pa.RecordBatch.from_arrays(arrays, schema=DOCUMENTS)
 
 
 def size_with_header(document: Document) -> int:
@@ -185,7 +183,7 @@ def entry_parts(
     sequence: Any = batch.column("sequence")[0]
     content: Any = batch.column("content")
     content_bytes = int(pc.sum(pc.binary_length(content)).as_py())
-    rows = batch.serialize()
+    rows = batch.serialize().slice()  # cannot be changed, so its checksum needs no copy
     if rows.size > JOURNAL_ROWS_BYTES_MAX:
         raise error(
             "limit.document-bytes",
@@ -200,9 +198,9 @@ def entry_parts(
         batch.num_rows,
         len(before_rows) + rows.size,
         content_bytes,
-        zlib.crc32(rows, zlib.crc32(before_rows)),
+        crc32(rows, crc32(before_rows)),
     )
-    return header + _CHECKSUM.pack(zlib.crc32(header + salt)) + before_rows, rows
+    return header + _CHECKSUM.pack(crc32(header + salt)) + before_rows, rows
 
 
 class JournalFile:
@@ -247,7 +245,7 @@ class JournalFile:
 
     def is_intact(self, entry: Entry) -> bool:
         """Whether an entry's payload has the checksum of the header."""
-        return zlib.crc32(self._payload(entry)) == entry.checksum
+        return crc32(self._payload(entry)) == entry.checksum
 
     def rows(self, entry: Entry) -> pa.RecordBatch:
         """The documents of an entry.
@@ -288,7 +286,7 @@ class JournalFile:
     def _parts(self, entry: Entry) -> tuple[bytes, memoryview, int]:
         """The notes, the rows, and the size of the rows before compression."""
         payload = self._payload(entry)
-        if zlib.crc32(payload) != entry.checksum:
+        if crc32(payload) != entry.checksum:
             raise self._damage(entry)
         with self._damage_translated(entry):
             notes_bytes, rows_bytes = _LENGTHS.unpack_from(payload)
@@ -321,7 +319,7 @@ class JournalFile:
         header = both[: _HEADER.size]
         magic, first, documents, payload_bytes, content_bytes, checksum = _HEADER.unpack(header)
         (expected,) = _CHECKSUM.unpack_from(both, _HEADER.size)
-        if magic != _MAGIC or zlib.crc32(header + self._salt) != expected:
+        if magic != _MAGIC or crc32(header + self._salt) != expected:
             return None
         entry = Entry(offset, first, documents, payload_bytes, content_bytes, checksum)
         return entry if entry.end <= self.size else None

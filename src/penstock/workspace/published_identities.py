@@ -9,6 +9,7 @@ case the documents are damaged ones.
 
 from __future__ import annotations
 
+import itertools
 import os
 import sqlite3
 from collections.abc import Iterable
@@ -20,6 +21,9 @@ from penstock.workspace.atomic_files import sync_directory, temporary_path
 from penstock.workspace.private_files import create_private
 
 FILE: Final = "inbox.sqlite"
+
+_IDENTITIES_AT_ONCE: Final = 500
+"""Identities that are looked up by one statement."""
 
 _TABLES: Final = """
 CREATE TABLE published (
@@ -129,11 +133,10 @@ def add_identities(connection: sqlite3.Connection, rows: Iterable[tuple[str, int
 
 def known_sequences(connection: sqlite3.Connection, identities: Iterable[str]) -> dict[str, int]:
     """The sequence numbers of those identities that are known."""
-    found = {}
-    for identity in identities:
-        row = connection.execute(
-            "SELECT sequence FROM published WHERE identity = ?", (identity,)
-        ).fetchone()
-        if row is not None:
-            found[identity] = int(row[0])
+    found: dict[str, int] = {}
+    remaining = iter(identities)
+    while some := list(itertools.islice(remaining, _IDENTITIES_AT_ONCE)):
+        marks = ",".join("?" * len(some))
+        query = f"SELECT identity, sequence FROM published WHERE identity IN ({marks})"
+        found.update(connection.execute(query, some))
     return found

@@ -43,6 +43,9 @@ WAIT_SECONDS_MAX = 400
 NUMBERED = re.compile(r"(\d+)(\.json)?")
 """The name of a completed file of a Delta log, a checkpoint or the batch records."""
 
+PAUSE_SECONDS = 0.1
+"""Seconds between two looks whether the last run proceeds."""
+
 POLL_SECONDS = 0.001
 """Shorter than the few milliseconds between two commits."""
 
@@ -192,6 +195,13 @@ class Campaign:
     def _drain(self) -> None:
         self._stop()
         last = self._start()
+        # A busy machine may need long for the rest, but not for a batch of one document.
+        committed, deadline = -1, 0.0
+        while not last.ended:
+            if committed != (now := self._last_file("counts")):
+                committed, deadline = now, time.monotonic() + WAIT_SECONDS_MAX
+            assert time.monotonic() < deadline, f"the run does not proceed\n{last.output()}"
+            time.sleep(PAUSE_SECONDS)
         assert last.wait() == 0, last.output()
 
 
