@@ -25,7 +25,7 @@ from penstock.pipeline.sent_index import SentIndex
 from penstock.pipeline.shards import check_versions
 from penstock.workspace.table_schemas import UNKNOWN_ELEMENTS
 
-_USED: Final = ("publisher", "schema", "fields", "content")
+_USED: Final = ("document", "publisher", "schema", "fields", "content")
 """The columns that the expression refers to."""
 
 OUTCOME: Final = pa.struct(
@@ -58,7 +58,7 @@ def outcome_column(
 
     Returns
     -------
-    An expression over the columns ``publisher``, ``schema``, ``fields`` and ``content``, with the
+    An expression over ``document``, ``publisher``, ``schema``, ``fields`` and ``content``, with the
     fields ``matches``, ``error``, ``unknown_elements`` and ``set_aside`` of the result of
     :func:`~penstock.pipeline.match_documents`.
 
