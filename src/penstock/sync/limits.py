@@ -52,3 +52,11 @@ create nodes with older ones are refused."""
 CACHED_VIEW_NODES_MAX: Final = 5_000_000
 """Nodes of the restrictions that a server keeps for the next round; beyond it, the oldest are
 evaluated again."""
+
+DIFFERENCE_NODES_MAX: Final = 2_000_000
+"""Nodes of a document that is compared with an edited one; beyond it, the edited file is refused
+with ``update.limit``."""
+
+ALIGNED_PAIRS_MAX: Final = 4_096
+"""Pairs of siblings that are compared to align two lists; longer lists are paired in order, equal
+siblings first, then those with equal names."""
