@@ -23,6 +23,7 @@ from penstock.workspace.retention_policy import RetentionPolicy
 from penstock.workspace.stored_subscription import StoredSubscription
 from penstock.workspace.subscriber_buckets import BUCKETS, bucket_of, buckets_of
 from penstock.workspace.subscription_store import SubscriptionStore
+from penstock.workspace.sync_store import SqliteSyncStore, SyncStore
 from penstock.workspace.workspace import Workspace
 
 __all__ = [
@@ -34,8 +35,10 @@ __all__ = [
     "Published",
     "Receipt",
     "RetentionPolicy",
+    "SqliteSyncStore",
     "StoredSubscription",
     "SubscriptionStore",
+    "SyncStore",
     "Workspace",
     "bucket_of",
     "buckets_of",

@@ -1,0 +1,101 @@
+"""The store of a synchronisation server: restart, and a server that is killed."""
+
+from __future__ import annotations
+
+import random
+import signal
+import sqlite3
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from penstock.errors import PenstockError, WorkspaceError
+from penstock.sync import Client, Server, StoredState, SyncSubscription
+from penstock.sync.simulation.workload import NAMESPACES, random_document, random_statement
+from penstock.workspace.sync_store import SqliteSyncStore
+from support.contracts.native_engines import needs_native
+from support.sync import storing_server
+
+pytestmark = needs_native
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_stored_state_is_what_was_written(tmp_path: Path, seed: int) -> None:
+    rng = random.Random(seed)
+    store = SqliteSyncStore(tmp_path / "state")
+    assert store.load() is None
+    server = Server.of_document(random_document(rng, size=12), horizon=12)
+    changes = server.take_changes()
+    assert changes.checkpoint is not None
+    expected = StoredState(changes.checkpoint)
+    store.write(changes)
+    clients = {
+        name: Client(name, SyncSubscription(query, NAMESPACES))
+        for name, query in (("one", "/*"), ("two", "//a | //b"))
+    }
+    for _ in range(20):
+        for client in clients.values():
+            server.receive(client.request())
+        messages = server.round()
+        changes = server.take_changes()
+        store.write(changes)
+        expected.write(changes)
+        for message in messages:
+            clients[message.client].receive(message)
+        for client in clients.values():
+            if len(client.tree) < 200:
+                try:
+                    client.update(random_statement(rng, client), namespaces=dict(NAMESPACES))
+                except PenstockError:
+                    continue
+    store.close()
+    loaded = SqliteSyncStore(tmp_path / "state").load()
+    assert loaded == expected
+    assert loaded is not None
+    restored = Server(loaded, horizon=12)
+    assert restored.version == server.version
+    assert restored.tree.canonical_xml() == server.tree.canonical_xml()
+
+
+def test_nothing_acknowledged_is_lost_when_the_server_is_killed(tmp_path: Path) -> None:
+    path = tmp_path / "state"
+    rng = random.Random(17)
+    command = [sys.executable, storing_server.__file__, str(path)]
+    for _ in range(3):
+        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+            assert process.stdout is not None
+            for _ in range(rng.randrange(2, 60)):
+                acknowledged = int(process.stdout.readline())
+            process.send_signal(signal.SIGKILL)
+        state = SqliteSyncStore(path).load()
+        assert state is not None
+        server = Server(state, horizon=40)
+        record = server.client("one")
+        assert record is not None
+        assert record.decided >= acknowledged > 0
+        stored = server.tree.canonical_xml()
+        numbers = b"".join(b"<n>%d</n>" % at for at in range(1, record.decided + 1))
+        assert stored == b"<r>%s</r>" % numbers
+
+
+def test_another_file_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "other"
+    with sqlite3.connect(path) as connection:
+        connection.execute("CREATE TABLE t (a)")
+    connection.close()
+    with pytest.raises(WorkspaceError) as refused:
+        SqliteSyncStore(path)
+    assert refused.value.code == "workspace.missing"
+
+
+def test_a_later_format_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "state"
+    SqliteSyncStore(path).close()
+    with sqlite3.connect(path) as connection:
+        connection.execute("PRAGMA user_version = 99")
+    connection.close()
+    with pytest.raises(WorkspaceError) as refused:
+        SqliteSyncStore(path)
+    assert refused.value.code == "workspace.too-new"
