@@ -57,16 +57,16 @@ def main() -> int:
     counts: Counter[str] = Counter()
     failures: list[str] = []
     seeds = range(arguments.first, arguments.first + arguments.histories, CHUNK)
+    wave = arguments.processes * 4
     with get_context("spawn").Pool(arguments.processes) as pool:
-        for done, failed in pool.imap_unordered(run_chunk, seeds):
-            counts += done
-            failures += failed
-            for failure in failed:
-                print(failure, flush=True)
-            if counts["histories"] % 1_000 == 0:
-                print(f"{counts['histories']} histories, {len(failures)} failed", flush=True)
+        for at in range(0, len(seeds), wave):
+            for done, failed in pool.map(run_chunk, seeds[at : at + wave], chunksize=1):
+                counts += done
+                failures += failed
+                for failure in failed:
+                    print(failure, flush=True)
+            print(f"{counts['histories']} histories, {len(failures)} failed", flush=True)
             if arguments.minutes and time.monotonic() - start > 60 * arguments.minutes:
-                pool.terminate()
                 break
     report = _report(counts, failures, arguments.first)
     print(report)
