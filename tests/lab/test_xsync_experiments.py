@@ -25,6 +25,7 @@ TINY = replace(
     updates=4,
     judged_clients=30,
     judged_operations=5,
+    histories=4,
 )
 
 
@@ -38,7 +39,8 @@ def tables() -> dict[str, ResultTable]:
 
 @needs_native
 def test_every_figure_is_reproduced(tables: dict[str, ResultTable]) -> None:
-    assert set(tables) == {*(f"fig{number}" for number in range(4, 12)), "vain", "claims"}
+    figures = {f"fig{number}" for number in range(4, 12)}
+    assert set(tables) == {*figures, "vain", "conflicts", "forwarding", "claims"}
     for table in tables.values():
         assert table.rows
         assert {len(row) for row in table.rows} == {len(table.columns)}
@@ -52,6 +54,28 @@ def test_only_the_paper_s_engine_ever_misses_somebody(tables: dict[str, ResultTa
         assert isinstance(count, float)
         missed[engine] += count
     assert missed["Penstock"] == missed["Penstock, content unknown"] == 0
+
+
+@needs_native
+def test_paths_suspect_more_conflicts_than_identities_prove(
+    tables: dict[str, ResultTable],
+) -> None:
+    ours, _cascade = tables["conflicts"].rows
+    suspected, proved = ours[2], ours[4]
+    assert isinstance(suspected, int)
+    assert isinstance(proved, int)
+    assert suspected > proved
+
+
+@needs_native
+def test_forwarded_statements_make_caches_diverge(tables: dict[str, ResultTable]) -> None:
+    ((histories, _statements, caches, diverged, with_one),) = tables["forwarding"].rows
+    assert isinstance(diverged, int)
+    assert isinstance(caches, int)
+    assert 0 < diverged <= caches
+    assert isinstance(with_one, int)
+    assert isinstance(histories, int)
+    assert 0 < with_one <= histories
 
 
 @pytest.mark.parametrize("size", [1, 2, 10, 100])

@@ -185,35 +185,41 @@ def test_method_invocations_of_subscriptions_are_ignored() -> None:
 
 NAMES = st.sampled_from([Name("", "", "a"), Name("", "", "b-c"), Name("p", "urn:p", "d")])
 VALUES = st.sampled_from(["", "x", "it's", 'a "b"', "a/b!c()", "é\n"])
-PATHS: st.SearchStrategy[UpdatePath] = st.deferred(
-    lambda: st.lists(STEPS, min_size=1, max_size=3).map(_ended).flatmap(_paths)
-)
-RELATIVE = PATHS.map(lambda path: _relative(path.steps))
-CONDITIONS: st.SearchStrategy[Condition] = st.deferred(
-    lambda: st.one_of(
-        st.builds(Exists, PATHS),
-        st.builds(Comparison, PATHS, st.sampled_from(Op), VALUES | st.sampled_from([0.0, -2.5])),
-        st.builds(Contains, PATHS, VALUES, st.booleans()),
-        st.builds(Negation, CONDITIONS),
-        st.builds(AllOf, st.lists(TERMS, min_size=2, max_size=3).map(tuple)),
-        st.builds(AnyOf, st.lists(TERMS, min_size=2, max_size=3).map(tuple)),
+NESTED_MAX = 2
+"""Paths within conditions and groups of a generated path. Without a bound, most are too large."""
+
+
+def paths(nested: int) -> st.SearchStrategy[UpdatePath]:
+    return st.lists(steps_of(nested), min_size=1, max_size=3).map(_ended).flatmap(_paths)
+
+
+def conditions(nested: int) -> st.SearchStrategy[Condition]:
+    inner = paths(nested - 1)
+    exists = st.builds(Exists, inner)
+    leaves: st.SearchStrategy[Condition] = st.one_of(
+        exists,
+        st.builds(Comparison, inner, st.sampled_from(Op), VALUES | st.sampled_from([0.0, -2.5])),
+        st.builds(Contains, inner, VALUES, st.booleans()),
     )
-)
-TERMS: st.SearchStrategy[Condition] = st.builds(Exists, PATHS) | st.builds(Negation, CONDITIONS)
-FILTERS = st.lists(st.builds(Index, st.integers(-3, 99)) | CONDITIONS, max_size=2).map(tuple)
-STEPS: st.SearchStrategy[NodeStep | Group] = st.deferred(
-    lambda: st.one_of(
+    negated = st.builds(Negation, leaves)
+    terms = st.lists(exists | negated, min_size=2, max_size=3).map(tuple)
+    combined = st.one_of(st.builds(AllOf, terms), st.builds(AnyOf, terms))
+    return st.one_of(leaves, negated, combined, st.builds(Negation, combined))
+
+
+def steps_of(nested: int) -> st.SearchStrategy[NodeStep | Group]:
+    index = st.builds(Index, st.integers(-3, 99))
+    filters = st.lists(index | conditions(nested) if nested else index, max_size=2).map(tuple)
+    steps: list[st.SearchStrategy[NodeStep | Group]] = [
         st.builds(
-            NodeStep,
-            st.sampled_from(Axis),
-            NAMES | st.builds(AnyChild),
-            st.booleans(),
-            FILTERS,
+            NodeStep, st.sampled_from(Axis), NAMES | st.builds(AnyChild), st.booleans(), filters
         ),
-        st.builds(NodeStep, st.sampled_from(Axis), st.sampled_from(Content), filters=FILTERS),
-        st.builds(Group, st.sampled_from(Axis), RELATIVE, FILTERS),
-    )
-)
+        st.builds(NodeStep, st.sampled_from(Axis), st.sampled_from(Content), filters=filters),
+    ]
+    if nested:
+        relative = paths(nested - 1).map(lambda path: _relative(path.steps))
+        steps.append(st.builds(Group, st.sampled_from(Axis), relative, filters))
+    return st.one_of(steps)
 
 
 def _ended(steps: list[NodeStep | Group]) -> tuple[NodeStep | Group, ...]:
@@ -234,6 +240,7 @@ def _paths(steps: tuple[NodeStep | Group, ...]) -> st.SearchStrategy[UpdatePath]
     return st.sampled_from([UpdatePath(steps, is_absolute=True), _relative(steps)])
 
 
+PATHS = paths(NESTED_MAX)
 PLAIN = st.builds(PlainPath, st.lists(NAMES, min_size=1, max_size=3).map(tuple)) | st.builds(
     PlainPath, st.lists(NAMES, max_size=2).map(tuple), st.none() | NAMES, VALUES
 )

@@ -11,12 +11,12 @@ from pathlib import Path
 
 import pytest
 
+import support.sync.storing_server
 from penstock.errors import PenstockError, WorkspaceError
 from penstock.sync import Client, Server, StoredState, SyncSubscription
 from penstock.sync.simulation.workload import NAMESPACES, random_document, random_statement
 from penstock.workspace.sync_store import SqliteSyncStore
 from support.contracts.native_engines import needs_native
-from support.sync import storing_server
 
 pytestmark = needs_native
 
@@ -62,7 +62,7 @@ def test_a_stored_state_is_what_was_written(tmp_path: Path, seed: int) -> None:
 def test_nothing_acknowledged_is_lost_when_the_server_is_killed(tmp_path: Path) -> None:
     path = tmp_path / "state"
     rng = random.Random(17)
-    command = [sys.executable, storing_server.__file__, str(path)]
+    command = [sys.executable, support.sync.storing_server.__file__, str(path)]
     for _ in range(3):
         with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
             assert process.stdout is not None

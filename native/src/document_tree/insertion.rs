@@ -155,7 +155,7 @@ impl DocumentTree {
         self.check_room(nodes.len(), bytes)
     }
 
-    /// Checks that so many nodes and bytes of values fit.
+    /// Checks that a number of nodes and of bytes of values fits.
     pub(super) fn check_room(&self, nodes: usize, bytes: usize) -> TreeResult<()> {
         if self.len() + nodes > self.limits.nodes_max {
             return Err(TreeError::Limit("the tree has too many nodes"));

@@ -1,9 +1,10 @@
 """Decides statements on the server's document: applies operations, undoes what stands in their way.
 
 Two operations conflict when neither author's base holds the other. A later operation that can be
-applied is applied; whoever is overwritten or deleted under is told. Only if it cannot be applied is
-something undone: every delete that hides what it refers to. A move that would close a cycle is
-undone itself. Because operations name identities, an update never prevents another operation.
+applied is applied; whoever is overwritten or deleted under gets a report. Only if it cannot be
+applied is something undone: every delete that hides what it refers to. A move that would close a
+cycle is undone itself. Because operations name identities, an update never prevents another
+operation.
 """
 
 from __future__ import annotations

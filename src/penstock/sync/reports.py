@@ -1,4 +1,4 @@
-"""What a client is told about its statements."""
+"""Reports to a client about its statements."""
 
 from __future__ import annotations
 

@@ -7,11 +7,12 @@ from penstock.lab.bench.report import Progress
 from penstock.lab.experiment_tables import ExperimentResults
 from penstock.lab.xsync.claims import claims
 from penstock.lab.xsync.found_in_vain import found_in_vain
+from penstock.lab.xsync.histories import conflicts, forwarding
 from penstock.lab.xsync.scale import FULL, QUICK
 from penstock.lab.xsync.search_cost import by_dtd, by_length, by_queries
 
 MISSING = (
-    "The messages and bytes that merging saves are missing: they are measured with the"
+    "The messages and bytes that merging saves are missing: they need the encoded messages of the"
     " synchronisation server."
 )
 
@@ -24,5 +25,11 @@ def run(*, quick: bool, progress: Progress) -> ExperimentResults:
         *by_queries(scale, progress),
         *by_dtd(scale, progress),
     ]
-    tables = [*figures, found_in_vain(scale, progress), claims(figures)]
+    tables = [
+        *figures,
+        found_in_vain(scale, progress),
+        conflicts(scale, progress),
+        forwarding(scale, progress),
+        claims(figures),
+    ]
     return ExperimentResults("xsync", quick, this_machine(), tuple(tables), (MISSING,))

@@ -28,6 +28,8 @@ class Scale:
     judged_clients: int
     """Clients whose restrictions are compared before and after an operation."""
     judged_operations: int
+    histories: int
+    """Histories whose conflicts and forwarded statements are counted."""
 
 
 FULL = Scale(
@@ -38,6 +40,7 @@ FULL = Scale(
     updates=50,
     judged_clients=400,
     judged_operations=60,
+    histories=300,
 )
 QUICK = Scale(
     queries=20_000,
@@ -47,4 +50,5 @@ QUICK = Scale(
     updates=20,
     judged_clients=100,
     judged_operations=20,
+    histories=20,
 )
