@@ -13,8 +13,11 @@ from typing import ParamSpec, TypeVar
 
 import pyarrow as pa
 from deltalake import DeltaTable
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as f
 
 from penstock.errors import PenstockError
+from penstock.pipeline import deliver_routed, write_router_tree
 from penstock.pipeline import session as connection
 from penstock.pipeline.delivery import deliver
 from penstock.pipeline.document_matching import match_documents, matches_of
@@ -37,6 +40,23 @@ def run_in_subprocess(function: Callable[P, T], *args: P.args, **kwargs: P.kwarg
         return pool.apply(function, args, dict(kwargs))
 
 
+def _routed_pairs(
+    spark: SparkSession, folder: Path, documents: DataFrame, queries: Mapping[str, str]
+) -> Pairs:
+    """The deliveries of routers in a chain, each with some of the subscriptions."""
+    subscriptions = spark.createDataFrame(subscription_table(queries)).withColumn(
+        "router", f.concat(f.lit("r"), f.pmod(f.crc32("subscription"), f.lit(3)))
+    )
+    links = [("r0", "r1"), ("r1", "r2")]
+    tree = write_router_tree(subscriptions, links, str(folder / "tree"))
+    tables = Tables(str(folder / "routed"))
+    tables.create()
+    counts = deliver_routed(documents, tree, tables, router="r0", stream="s", batch=0, at=START)
+    assert counts is not None
+    rows = DeltaTable(tables.deliveries).to_pyarrow_table().to_pylist()
+    return {(str(row["document"]), str(row["subscription"])) for row in rows}
+
+
 def match_and_deliver(
     remote: str, folder: Path, contents: list[bytes], queries: Mapping[str, str]
 ) -> tuple[Pairs, Pairs]:
@@ -57,6 +77,9 @@ def match_and_deliver(
         assert counts is not None
         assert counts.documents == len(contents)
         assert deliver_batch() is None
+        assert _routed_pairs(spark, folder, frame, queries) == {
+            (row.document, row.subscription) for row in found
+        }
     rows = DeltaTable(tables.deliveries).to_pyarrow_table().to_pylist()
     assert len(rows) == counts.deliveries
     return (
