@@ -162,7 +162,8 @@ def test_a_replayed_batch_uses_its_recorded_versions_and_mappings(
     # As after a failure between the record and the commits: Spark replays the batch.
     for commit in (tmp_path / "checkpoint" / "commits").iterdir():
         commit.unlink()
-    for table in ("documents", "deliveries", "dead_letters", "counts"):
+    # There are no dead letters, so their table has no commit of the batch.
+    for table in ("documents", "deliveries", "counts"):
         (tmp_path / "tables" / table / "_delta_log" / f"{1:020}.json").unlink()
     assert isinstance(delivery.versions, VersionFile)
     delivery.versions.set(write_version(str(tmp_path / "indexes"), subscription_table(SECOND)))

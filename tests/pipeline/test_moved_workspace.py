@@ -15,7 +15,6 @@ from penstock.errors import PenstockError
 from penstock.pipeline.run import run
 from penstock.pipeline.run_config import RunConfig
 from penstock.workspace import StoredSubscription, Workspace
-from penstock.workspace.delta import commit_batch
 
 
 @pytest.fixture
@@ -80,13 +79,12 @@ def test_a_copy_completes_the_batch_that_the_original_began(
     drain(spark, folder)
     publish(folder, [3])
 
-    def commit_documents_only(table: str, *arguments: object, **options: object) -> bool:
-        if not table.endswith("documents"):
-            raise RuntimeError("interrupted")
-        return commit_batch(table, *arguments, **options)  # type: ignore[arg-type]
+    def interrupted(*_arguments: object, **_options: object) -> bool:
+        raise RuntimeError("interrupted")
 
     with monkeypatch.context() as patch:
-        patch.setattr("penstock.pipeline.delivery.commit_batch", commit_documents_only)
+        # Documents are committed first.
+        patch.setattr("penstock.pipeline.delivery.commit_deliveries", interrupted)
         with pytest.raises(PenstockError, match="RuntimeError: interrupted"):
             drain(spark, folder)
     assert numbers_in(folder, "documents") == [0, 1, 2, 3]

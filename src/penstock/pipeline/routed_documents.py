@@ -268,10 +268,18 @@ def hop_rows(columns: dict[str, Any]) -> pa.RecordBatch:
     """Rows of :data:`HOP_ROWS`; missing columns are null."""
     length = len(next(iter(columns.values())))
     arrays = [
-        columns[each.name].cast(each.type) if each.name in columns else pa.nulls(length, each.type)
+        _of_type(columns[each.name], each.type)
+        if each.name in columns
+        else pa.nulls(length, each.type)
         for each in HOP_ROWS
     ]
     return pa.RecordBatch.from_arrays(arrays, schema=HOP_ROWS)
+
+
+def _of_type(column: Any, type_: pa.DataType) -> Any:  # noqa: ANN401
+    """A column in another type. Arrow refuses to cast a null structure with required fields, even
+    to its own type."""
+    return column if column.type == type_ else column.cast(type_)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
