@@ -96,7 +96,7 @@ class ForwardedDocument:
 
     annotations: bytes = b""
     """What the sender states about the document; see
-    :class:`~penstock.routing.annotation_header.AnnotationHeader`."""
+    ``AnnotationHeader``."""
 
     def __post_init__(self) -> None:
         if (
