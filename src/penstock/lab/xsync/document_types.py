@@ -15,7 +15,7 @@ WINDOW = 12
 """A new element becomes a child of one of the latest elements, so that types get deep."""
 
 ELEMENTS_PER_CYCLE = 20
-"""One element in so many also contains one of its ancestors, or itself."""
+"""One element in this number of elements also contains one of its ancestors, or itself."""
 
 LABEL_PATHS_MAX = 200_000
 """Label paths of a document type; cycles that would give more are left out."""
@@ -41,7 +41,7 @@ class RandomDtd:
 
     @classmethod
     def of_size(cls, size: int, seed: int) -> RandomDtd:
-        """A type of so many elements: a random tree of limited depth, and cycles."""
+        """A type with a number of elements: a random tree of limited depth, and cycles."""
         chance = random.Random(f"{seed}/{size}")
         parents = [-1]
         depths = [1]
