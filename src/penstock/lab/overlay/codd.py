@@ -134,7 +134,10 @@ class CoddExperiments:
             "Overhead of brokers and of peers by rank (Fig. 8)",
             ("rank", SIENA, Policy.PAPER, Policy.OURS),
             rows,
-            (self._note(), "Siena: brokers only."),
+            (
+                self._note(),
+                "Siena: brokers only; documents for a broker's clients count as extraneous.",
+            ),
             y_label="overhead",
         )
 
