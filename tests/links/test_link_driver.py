@@ -901,15 +901,15 @@ def test_slow_handshakes_time_out() -> None:
 
 def test_a_peer_that_never_reads_is_left_after_the_time_out() -> None:
     """Its connection stays open and takes nothing: neither payload nor heartbeats get through."""
-    fast = {"heartbeat_seconds": 0.1, "heartbeat_timeout_seconds": 0.5, "close_seconds": 0.2}
+    leaves = options("client", **NOTICES, close_seconds=0.2)
 
     async def main() -> None:
         store = Store()
-        async with server_for(store, options=options("server", **fast)) as server:
+        async with server_for(store, options=options("server", **WAITS)) as server:
             assert isinstance(server.address, TcpAddress)
             async with (
                 FaultyProxy(server.address) as proxy,
-                client_of(proxy.address, options=options("client", **fast)) as link,
+                client_of(proxy.address, options=leaves) as link,
             ):
                 await next_of(link, Established)
                 proxy.bytes_per_second = 1
