@@ -22,6 +22,10 @@ STATEMENT_OPERATIONS_MAX: Final = 100_000
 """Operations that a statement may be resolved to; beyond it, it is refused with
 ``update.limit``."""
 
+STATEMENT_VISITS_MAX: Final = 20_000_000
+"""Nodes that the paths of a statement may visit, each as often as it is visited; beyond it, the
+statement is refused with ``update.limit``."""
+
 INSERTED_NODES_MAX: Final = 1_000_000
 """Nodes of an inserted subtree; beyond it, the operation is refused with ``sync.message``."""
 

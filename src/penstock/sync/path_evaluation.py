@@ -11,6 +11,7 @@ from functools import cached_property
 from itertools import groupby
 from typing import TypeAlias
 
+from penstock.errors import error
 from penstock.language.updates.ast import (
     AllOf,
     AnyChild,
@@ -33,6 +34,7 @@ from penstock.language.updates.ast import (
 from penstock.language.xpath.ast import Op
 from penstock.language.xpath.value_tests import compare, number
 from penstock.sync.document_tree import DOCUMENT, DocumentTree, NodeId, NodeKind
+from penstock.sync.limits import STATEMENT_VISITS_MAX
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,14 +66,24 @@ _CONTENT_KINDS = {
 
 
 class PathEvaluator:
-    """Evaluates paths on one state of a tree."""
+    """Evaluates the paths of one statement on one state of a tree."""
 
     def __init__(self, tree: DocumentTree) -> None:
         self._tree = tree
+        self._absolute: dict[UpdatePath, list[Ref]] = {}
+        self._children: dict[NodeId, list[TreeRef]] = {}
+        self._visits = 0
 
     def evaluate(self, path: UpdatePath, context: Ref = ROOT_CONTEXT) -> list[Ref]:
         """The nodes that a path selects, each once, in document order."""
-        found: list[Ref] = [ROOT_CONTEXT if path.is_absolute else context]
+        if not path.is_absolute:
+            return self._evaluate(path, context)
+        if path not in self._absolute:
+            self._absolute[path] = self._evaluate(path, ROOT_CONTEXT)
+        return self._absolute[path]
+
+    def _evaluate(self, path: UpdatePath, context: Ref) -> list[Ref]:
+        found = [context]
         for step in path.steps:
             found = self._step(step, found)
         return found
@@ -87,6 +99,7 @@ class PathEvaluator:
         return {node: at for at, node in enumerate(self._tree.subtree(DOCUMENT))}
 
     def _step(self, step: Step, contexts: Sequence[Ref]) -> list[Ref]:
+        self._count(len(contexts))
         if step.axis is Axis.DESCENDANT:
             contexts = [inner for context in contexts for inner in self._with_inner(context)]
         if isinstance(step, Group):
@@ -141,6 +154,13 @@ class PathEvaluator:
         """The children of a node; adjacent texts are one, and empty ones are none."""
         if ref.kind not in (NodeKind.DOCUMENT, NodeKind.ELEMENT):
             return []
+        known = self._children.get(ref.ids[0])
+        if known is None:
+            known = self._children[ref.ids[0]] = self._read_children(ref)
+        self._count(len(known))
+        return known
+
+    def _read_children(self, ref: TreeRef) -> list[TreeRef]:
         nodes = [(each, self._tree.node(each)) for each in self._tree.children(ref.ids[0])]
         found: list[TreeRef] = []
         for is_text, group in groupby(nodes, lambda each: each[1].kind is NodeKind.TEXT):
@@ -156,9 +176,21 @@ class PathEvaluator:
         """The node and its descendants that can have children or attributes."""
         yield context
         if isinstance(context, TreeRef) and context.kind in (NodeKind.DOCUMENT, NodeKind.ELEMENT):
-            for each in self._tree.subtree(context.ids[0])[1:]:
-                if self._tree.node(each).kind is NodeKind.ELEMENT:
-                    yield TreeRef((each,), NodeKind.ELEMENT)
+            # Not recursive: documents may be deeper than Python's stack.
+            left = [iter(self.children(context))]
+            while left:
+                each = next(left[-1], None)
+                if each is None:
+                    left.pop()
+                elif each.kind is NodeKind.ELEMENT:
+                    yield each
+                    left.append(iter(self.children(each)))
+
+    def _count(self, visits: int) -> None:
+        self._visits += visits
+        if self._visits > STATEMENT_VISITS_MAX:
+            message = f"the paths of the statement visit more than {STATEMENT_VISITS_MAX} nodes"
+            raise error("update.limit", message)
 
     def _ref(self, node: NodeId) -> TreeRef:
         return TreeRef((node,), self._tree.node(node).kind)
