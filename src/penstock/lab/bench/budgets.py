@@ -91,7 +91,7 @@ BUDGETS: tuple[Budget, ...] = (
     Budget(
         "paths",
         "dense_match",
-        "150,000 subscriptions, about 5,000 matches per document, warm: time added per match",
+        "150,000 subscriptions, about 5,000 matches per document, warm: time to report a match",
         Bound.AT_MOST,
         2,
         "ns",
