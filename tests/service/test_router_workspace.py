@@ -16,9 +16,10 @@ import pytest
 from penstock.documents import Document, Header
 from penstock.language import TokenizerOptions
 from penstock.links import TcpAddress, run
+from penstock.service.metrics import MetricsServer
 from penstock.service.router import RouterClient, RouterOptions
 from penstock.service.router.engine import RouterEngine
-from penstock.service.router.metrics import MetricsServer
+from penstock.service.router.metrics import metrics_text
 from penstock.service.router.service import RouterService
 from penstock.service.router.status import collect_status
 from penstock.service.router.workspace_feed import (
@@ -196,7 +197,11 @@ def test_status_and_metrics(two: tuple[Workspace, Workspace]) -> None:
             await ada.subscribe([flash()])
             await publish(ada, news(1))
             await take(ada, 1)
-            server = MetricsServer(service)
+
+            async def text() -> str:
+                return metrics_text(await collect_status(service))
+
+            server = MetricsServer(text)
             await server.start(TcpAddress("127.0.0.1", 0))
             line, body = await fetch(server.address, b"GET /metrics HTTP/1.1\r\n\r\n")
             assert line == "HTTP/1.1 200 OK"

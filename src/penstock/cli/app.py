@@ -30,6 +30,7 @@ from penstock.cli.commands.mailbox import mailbox
 from penstock.cli.commands.mapping import mapping_app
 from penstock.cli.commands.match import match
 from penstock.cli.commands.pause import pause
+from penstock.cli.commands.peer import peer
 from penstock.cli.commands.publish import publish
 from penstock.cli.commands.relate import relate
 from penstock.cli.commands.resume import resume
@@ -80,8 +81,9 @@ COMMANDS: Final[dict[str, dict[str, Callable[..., None] | typer.Typer]]] = {
         "inbox": inbox_app,
         "clean": clean,
     },
-    "Routers": {
+    "Routers and peers": {
         "router": router_app,
+        "peer": peer,
     },
     "Queries and files": {
         "match": match,

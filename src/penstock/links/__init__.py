@@ -23,6 +23,7 @@ from penstock.links.events import (
     MessageReceived,
     SessionReset,
 )
+from penstock.links.group_token import GroupToken
 from penstock.links.handshake import Peers
 from penstock.links.limits import LinkLimits
 from penstock.links.link import Link, StoreMessage
@@ -41,6 +42,7 @@ __all__ = [
     "Closed",
     "Connection",
     "Established",
+    "GroupToken",
     "Link",
     "LinkCounters",
     "LinkEvent",

@@ -92,9 +92,9 @@ class LinkLimits:
     alone in the window may be longer."""
 
     sessions: int = 1_000
-    """Sessions of a server with unauthenticated peers; those of others are bounded by their tokens.
-    At the limit, a session that is neither connected nor has messages waiting makes room; if there
-    is none, the new peer is refused."""
+    """Sessions of a server with unauthenticated peers, and with members of a group that shares one
+    token; those of others are bounded by their tokens. At the limit, a session that is neither
+    connected nor has messages waiting makes room; if there is none, the new peer is refused."""
 
     connections: int = 1_000
     """Connections of a server at once, in handshakes or established. At the limit, a new one

@@ -129,6 +129,25 @@ class Link:
         self._wake()
         return sequence
 
+    def try_send(self, message: Message) -> bool:
+        """Sends a message if the send buffer has room, and returns whether it had.
+
+        For applications whose protocol repeats what is lost. Nothing is sent after a
+        :class:`SessionReset` until the application has received it, nor after the link was closed.
+
+        Raises
+        ------
+        LocalLinkError
+            The message exceeds a limit.
+        """
+        if self._closed or self._unread_resets or self._send_lock.locked():
+            return False
+        if self._session.try_enqueue(message) is None:
+            self._wake()
+            return False
+        self._wake()
+        return True
+
     async def receive(self) -> LinkEvent:
         """Waits for the next event and returns it.
 

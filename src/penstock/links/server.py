@@ -10,6 +10,7 @@ import socket
 import stat
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Self
 
@@ -17,6 +18,7 @@ from penstock.errors import LinkError
 from penstock.links.addresses import Address, TcpAddress, UnixAddress
 from penstock.links.connection import Connection
 from penstock.links.events import Closed, Established, LinkEvent, SessionReset
+from penstock.links.group_token import GroupToken
 from penstock.links.handshake import Peers
 from penstock.links.link import Link
 from penstock.links.options import LinkOptions
@@ -44,6 +46,7 @@ async def serve(
     accept_unauthenticated: bool = False,
     tls: ServerTls | None = None,
     states: Mapping[str, SessionState] | None = None,
+    sock: socket.socket | None = None,
 ) -> Server:
     """Listens for peers, and returns the server.
 
@@ -56,23 +59,30 @@ async def serve(
     options
         Name, limits and time-outs of this side.
     tokens
-        Token of each peer by its name.
+        Token of each peer by its name, or a :class:`~penstock.links.GroupToken`.
     accept_unauthenticated
         Whether peers without an entry in ``tokens`` are accepted, as unauthenticated.
     tls
         Certificate and key; without it connections are not encrypted.
     states
         What was stored of authenticated peers' sessions before a restart, by name.
+    sock
+        A TCP socket that is bound to ``address`` already, for servers whose name contains their
+        port.
     """
     if tls is not None:
         options = replace(options, checksum=False)
     peers = Peers(
-        sessions=SessionRegistry(limits=options.limits, states=states),
-        tokens=dict(tokens or {}),
+        sessions=SessionRegistry(
+            limits=options.limits,
+            states=states,
+            bounds_authenticated=isinstance(tokens, GroupToken),
+        ),
+        tokens=tokens if isinstance(tokens, GroupToken) else dict(tokens or {}),
         accept_unauthenticated=accept_unauthenticated,
     )
     server = Server(handler, options, peers, tls)
-    await server._listen(address)
+    await server._listen(address, sock)
     return server
 
 
@@ -110,21 +120,24 @@ class Server:
         """The links that handlers serve."""
         return list(self._links.values())
 
-    async def _listen(self, address: Address) -> None:
+    async def _listen(self, address: Address, sock: socket.socket | None) -> None:
         loop = asyncio.get_running_loop()
         context = None if self._tls is None else self._tls.context()
         seconds = None if context is None else self._options.handshake_seconds
         shutdown_seconds = None if context is None else self._options.close_seconds
         if isinstance(address, TcpAddress):
-            self._server = await loop.create_server(
+            listen = partial(
+                loop.create_server,
                 self._make_protocol,
-                address.host,
-                address.port,
                 ssl=context,
                 backlog=_BACKLOG,
                 ssl_handshake_timeout=seconds,
                 ssl_shutdown_timeout=shutdown_seconds,
             )
+            if sock is None:
+                self._server = await listen(host=address.host, port=address.port)
+            else:
+                self._server = await listen(sock=sock)
             self.address = TcpAddress(address.host, self._server.sockets[0].getsockname()[1])
         else:
             self._server = await loop.create_unix_server(

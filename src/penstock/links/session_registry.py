@@ -17,13 +17,19 @@ class SessionRegistry:
     Authenticated and unauthenticated peers of one name have different sessions, so that nobody can
     take over a session by claiming a name. A session with unacknowledged messages is never removed.
     The limit is that of unauthenticated peers: the others are bounded by the tokens, and nobody
-    can keep them out by claiming many names.
+    can keep them out by claiming many names. If authenticated peers choose their names themselves
+    (``bounds_authenticated``), their sessions have the same limit.
     """
 
     def __init__(
-        self, *, limits: LinkLimits, states: Mapping[str, SessionState] | None = None
+        self,
+        *,
+        limits: LinkLimits,
+        states: Mapping[str, SessionState] | None = None,
+        bounds_authenticated: bool = False,
     ) -> None:
         self._limits = limits
+        self._bounds_authenticated = bounds_authenticated
         self._sessions: dict[tuple[str, bool], Session] = {
             (peer, True): Session(peer=peer, limits=limits, state=state)
             for peer, state in (states or {}).items()
@@ -48,19 +54,19 @@ class SessionRegistry:
         key = (peer, authenticated)
         session = self._sessions.get(key)
         if session is None:
-            if not authenticated:
-                self._make_room()
+            if not authenticated or self._bounds_authenticated:
+                self._make_room(authenticated=authenticated)
             session = self._sessions[key] = Session(peer=peer, limits=self._limits)
         elif not authenticated and session.attached and session.id != session_id:
             raise link_error("link.peer-name", f"an unauthenticated peer {peer!r} is connected")
         return session
 
-    def _make_room(self) -> None:
-        unauthenticated = [(key, each) for key, each in self._sessions.items() if not key[1]]
-        if len(unauthenticated) < self._limits.sessions:
+    def _make_room(self, *, authenticated: bool) -> None:
+        alike = [(key, each) for key, each in self._sessions.items() if key[1] is authenticated]
+        if len(alike) < self._limits.sessions:
             return
-        for key, session in unauthenticated:
+        for key, session in alike:
             if not session.attached and not session.unacknowledged_bytes:
                 del self._sessions[key]
                 return
-        raise link_error("link.sessions", f"there are {len(unauthenticated)} sessions")
+        raise link_error("link.sessions", f"there are {len(alike)} sessions")

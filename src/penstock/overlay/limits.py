@@ -41,6 +41,9 @@ older ranges are left to its ancestors."""
 REPLAY_DOCUMENTS_MAX: Final[int] = 64
 """Documents in one replay. The receiver requests the rest of its gap."""
 
+REPLAY_BYTES_MAX: Final[int] = 4 << 20
+"""Bytes of documents in one replay; a longer document is alone."""
+
 NAME_BYTES_MAX: Final[int] = 256
 """Bytes of a peer's name."""
 

@@ -30,6 +30,7 @@ from penstock.overlay.limits import (
     DEPTH_MAX,
     EXCLUDED_PEERS_MAX,
     REJOIN_ANCESTORS_MAX,
+    REPLAY_BYTES_MAX,
     REPLAY_DOCUMENTS_MAX,
     SEEDS_MAX,
 )
@@ -257,7 +258,9 @@ class Membership:
 
     def receive(self, sender: str, message: AnyPeerMessage, now: float) -> None:
         """Process a message."""
-        _HANDLERS[type(message)](self, sender, message, now)
+        handler = _HANDLERS.get(type(message))
+        if handler is not None:  # A request to an agent is none of a peer's.
+            handler(self, sender, message, now)
 
     def _send(self, peer: str, message: AnyPeerMessage) -> None:
         self._host.outputs.append(Send(peer, message))
@@ -427,6 +430,24 @@ class Membership:
             self._go(_I.PARENT_LOST)
         jitter = self._host.random.uniform(0.0, _REJOIN_JITTER)
         self.phase_at = now + jitter * self._options.answer_seconds
+
+    def unreachable(self, peer: str, now: float) -> None:
+        """A driver cannot connect to a peer: nothing that is awaited of it will come.
+
+        Only saves time: without it, silence says the same. A peer that is alive after all is
+        informed as one that was silent.
+        """
+        if peer in self.children:
+            self.lose_child(peer, now)
+        if peer == self.parent:
+            self.lose_parent(now)
+        if self.state in ATTEMPTS and peer == self.target:
+            self._abandon_attempt()
+            self._attempt_failed(now)
+        elif self.state in SEEKS_PLACE and peer in self._unanswered:
+            self._answered(peer, now)
+        elif self.state in {_S.LOCATING, _S.ASKING} and peer == self.agent:
+            self.time_out(now)
 
     # Filters
 
@@ -1296,11 +1317,13 @@ class Membership:
         if lost_through < message.first:
             lost_through = 0
         documents: list[Replayed] = []
+        total = 0
         last = message.last
         for sequence, document in self.buffer.between(message.first, message.last):
             if not self._model.matches(message.interest, document):
                 continue
-            if len(documents) == REPLAY_DOCUMENTS_MAX:
+            total += self._model.size(document)
+            if len(documents) == REPLAY_DOCUMENTS_MAX or (documents and total > REPLAY_BYTES_MAX):
                 last = documents[-1].sequence
                 break
             documents.append(Replayed(sequence, document))

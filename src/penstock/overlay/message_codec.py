@@ -19,7 +19,8 @@ OVERLAY_MESSAGE: Final = 64
 class MessageCodec:
     """Encodes and decodes messages, with the interests and documents of one model.
 
-    A document's content is the body of its message and is not copied.
+    The content of a forwarded document is the body of its message and is not copied. Other messages
+    have no header and are the body, because links bound headers more narrowly.
 
     Examples
     --------
@@ -39,17 +40,17 @@ class MessageCodec:
 
     def encode(self, message: AnyPeerMessage) -> Message:
         """The message of a link."""
-        body = b""
         if type(message) is Forward:
             header, body = self._model.encode_document(message.document)
             message = msgspec.structs.replace(message, document=header)
-        elif type(message) is Replay:
+            return Message(header=self._encoder.encode(message), body=body, kind=OVERLAY_MESSAGE)
+        if type(message) is Replay:
             documents = tuple(
                 Replayed(each.sequence, self._model.encode_document(each.document))
                 for each in message.documents
             )
             message = msgspec.structs.replace(message, documents=documents)
-        return Message(header=self._encoder.encode(message), body=body, kind=OVERLAY_MESSAGE)
+        return Message(body=self._encoder.encode(message), kind=OVERLAY_MESSAGE)
 
     def decode(self, message: Message) -> AnyPeerMessage:
         """The message of a peer.
@@ -60,7 +61,9 @@ class MessageCodec:
             ``overlay.message``: it is malformed.
         """
         try:
-            decoded = self._decoder.decode(message.header)
+            decoded = self._decoder.decode(message.header or message.body)
+            if (type(decoded) is Forward) != bool(message.header):
+                raise error("overlay.message", "only a document has a body of its own")
             if type(decoded) is Forward:
                 document = self._document(decoded.document, message.body)
                 return msgspec.structs.replace(decoded, document=document)

@@ -171,6 +171,12 @@ class Peer:
             membership.receive(sender, message, now)
         return self._taken()
 
+    def unreachable(self, peer: str, now: float) -> list[PeerOutput]:
+        """A driver cannot connect to a peer; heartbeats would say so later."""
+        for membership in list(self.memberships.values()):
+            membership.unreachable(peer, now)
+        return self._taken()
+
     def tick(self, now: float) -> list[PeerOutput]:
         """Process the timers that are due."""
         for membership in list(self.memberships.values()):

@@ -110,7 +110,7 @@ class DataSummaryTree:
         self._window = window
         self._limits = limits or Limits()
         self._vertices_max = vertices_max
-        self._documents: deque[tuple[int, Document]] = deque(maxlen=window)
+        self._documents: deque[tuple[int, Document]] = deque()
         self._read_through = 0
         self._origin = 0
         self._root = _Vertex(_NOWHERE, None)
@@ -135,7 +135,9 @@ class DataSummaryTree:
         self._vertices = self._read_through = self._origin = 0
 
     def observe(self, sequence: int, document: Document) -> None:
-        """Add a document."""
+        """Add a document; those that leave the window of sequence numbers are forgotten."""
+        while self._documents and self._documents[0][0] <= sequence - self._window:
+            self._documents.popleft()
         self._documents.append((sequence, document))
 
     def look_up_query(self, query: Query, first: int, last: int) -> int:

@@ -9,11 +9,12 @@ from contextlib import AsyncExitStack, closing
 from dataclasses import dataclass
 
 from penstock.links import Address, TcpAddress
+from penstock.service.metrics import MetricsServer
 from penstock.service.router.engine import RouterEngine
-from penstock.service.router.metrics import MetricsServer
+from penstock.service.router.metrics import metrics_text
 from penstock.service.router.options import RouterOptions
 from penstock.service.router.service import RouterService
-from penstock.service.router.status import write_status
+from penstock.service.router.status import collect_status, write_status
 from penstock.service.router.workspace_feed import WorkspaceFeed, load_workspace
 from penstock.workspace import Workspace
 from penstock.workspace.router_store import LOCK, RouterStore
@@ -65,7 +66,11 @@ async def _run(
         service = await stack.enter_async_context(RouterService(engine, options))
         metrics = None
         if options.metrics is not None:
-            server = MetricsServer(service)
+
+            async def text() -> str:
+                return metrics_text(await collect_status(service))
+
+            server = MetricsServer(text)
             await server.start(options.metrics)
             stack.push_async_callback(server.close)
             metrics = server.address

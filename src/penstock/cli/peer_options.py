@@ -1,0 +1,45 @@
+"""Options that the commands about the overlay share."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from penstock.cli.options import EXISTING_FILE
+
+if TYPE_CHECKING:
+    from penstock.links import TcpAddress
+
+GroupTokenOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--token-file",
+        help="File with the token that all peers share: 32 or more hexadecimal digits.",
+        **EXISTING_FILE,
+    ),
+]
+InsecureOption = Annotated[
+    bool,
+    typer.Option("--insecure", help="Do without a token, on addresses of this machine only."),
+]
+AuthoritiesOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--tls-authorities",
+        help="Certificates that the other side's must be signed by; turns TLS on.",
+        **EXISTING_FILE,
+    ),
+]
+
+
+def tcp_address(text: str, option: str) -> TcpAddress:
+    """An address of the form HOST:PORT."""
+    from penstock.links import TcpAddress
+    from penstock.service.router import parse_address
+
+    address = parse_address(text)
+    if not isinstance(address, TcpAddress):
+        raise typer.BadParameter("give HOST:PORT", param_hint=option)
+    return address

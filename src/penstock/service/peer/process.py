@@ -1,0 +1,215 @@
+"""Runs a peer until it is stopped."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple, TypeAlias
+
+from penstock.documents import Document, Header, read_summary
+from penstock.errors import PenstockError, error
+from penstock.links import Address, TcpAddress
+from penstock.overlay import Deliver, PatternInterest, PeerOutput
+from penstock.service.metrics import MetricsServer
+from penstock.service.peer.options import PeerServiceOptions
+from penstock.service.peer.output_writer import OutputWriter
+from penstock.service.peer.publication import GivenDocument
+from penstock.service.peer.service import PeerService
+from penstock.service.peer.status import metrics_text
+
+
+class Listening(NamedTuple):
+    """Where a peer can be reached."""
+
+    name: str
+    address: Address
+    metrics: TcpAddress | None
+
+
+class Published(NamedTuple):
+    """A document was published."""
+
+    origin: str
+    sequence: int
+
+
+class Refused(NamedTuple):
+    """A document was not published."""
+
+    origin: str
+    problem: PenstockError
+
+
+Report: TypeAlias = PeerOutput | Listening | Published | Refused
+"""What a peer process reports to its user."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PeerTask:
+    """What a peer does until it is stopped."""
+
+    documents: AsyncIterator[GivenDocument] | None = None
+    """What it publishes as source; ``None`` if it is none."""
+
+    children: int = 0
+    """Children that a source waits for before it publishes."""
+
+    join: Sequence[Address] = ()
+    """Peers whose trees it joins."""
+
+    interest: PatternInterest = field(default_factory=lambda: PatternInterest(()))
+    count: int | None = None
+    """Deliveries after which it ends, if any."""
+
+
+class _Counted:
+    """Writes reports, and no deliveries beyond the last one that is wanted."""
+
+    def __init__(
+        self, write: Callable[[Report], None], count: int | None, done: Callable[[], None]
+    ) -> None:
+        self._write = write
+        self._left = count
+        self._done = done
+
+    def __call__(self, report: Report) -> None:
+        if self._left is None or not isinstance(report, Deliver):
+            self._write(report)
+            return
+        if self._left > 0:
+            self._write(report)
+            self._left -= 1
+            if not self._left:
+                self._done()
+
+
+async def run_peer(
+    options: PeerServiceOptions, task: PeerTask, write: Callable[[Report], None]
+) -> None:
+    """Runs a peer until SIGTERM or SIGINT, or the last delivery that is wanted.
+
+    Then it leaves its trees, so that its children miss nothing; a second signal ends it at once.
+
+    Parameters
+    ----------
+    options
+        Address, token, time-outs.
+    task
+        What to publish and to subscribe to.
+    write
+        Called with every report, in a thread of its own; deliveries in order.
+    """
+    loop = asyncio.get_running_loop()
+    stop, stop_at_once = asyncio.Event(), asyncio.Event()
+
+    def signalled() -> None:
+        (stop_at_once if stop.is_set() else stop).set()
+
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, signalled)
+
+    def done() -> None:
+        loop.call_soon_threadsafe(stop.set)
+
+    service: PeerService | None = None
+
+    def room_changed() -> None:
+        if service is not None:
+            service.room_changed()
+
+    writer = OutputWriter(
+        _Counted(write, task.count, done), on_progress=room_changed, on_failure=stop_at_once.set
+    )
+    async with AsyncExitStack() as stack:
+        service = PeerService(options, writer.put, has_room=writer.has_room)
+        await stack.enter_async_context(service)
+        metrics = None
+        if options.metrics is not None:
+            metrics = await _serve_metrics(stack, service, options.metrics)
+        writer.put(Listening(service.name, service.address, metrics))
+        if task.count == 0:
+            stop.set()
+        await _work(service, task, writer, (stop, stop_at_once))
+        await _until(service.leave(), stop_at_once)
+    await writer.close(options.peer.leave_seconds)
+
+
+async def _serve_metrics(
+    stack: AsyncExitStack, service: PeerService, address: TcpAddress
+) -> TcpAddress:
+    async def text() -> str:
+        return metrics_text(service.status())
+
+    server = MetricsServer(text)
+    await server.start(address)
+    stack.push_async_callback(server.close)
+    return server.address
+
+
+async def _work(
+    service: PeerService,
+    task: PeerTask,
+    writer: OutputWriter[Report],
+    stops: tuple[asyncio.Event, asyncio.Event],
+) -> None:
+    """Publishes and joins until one of the events is set, or something fails."""
+    working: list[asyncio.Task[object]] = []
+    if task.documents is not None:
+        service.serve_source()
+        working.append(asyncio.create_task(_publish(service, task, task.documents, writer)))
+    if task.join:
+        working.append(asyncio.create_task(service.join_at(task.join, task.interest)))
+    stopping: list[asyncio.Task[object]] = [asyncio.create_task(each.wait()) for each in stops]
+    waiting = {*working, *stopping}
+    try:
+        while not any(each.done() for each in stopping):
+            done, waiting = await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+            for each in done:
+                each.result()
+    finally:
+        for each in waiting:
+            each.cancel()
+        await asyncio.gather(*waiting, return_exceptions=True)
+
+
+async def _publish(
+    service: PeerService,
+    task: PeerTask,
+    documents: AsyncIterator[GivenDocument],
+    writer: OutputWriter[Report],
+) -> None:
+    await service.children(task.children)
+    publisher = service.name.partition("@")[0]
+    async for given in documents:
+        try:
+            content = _content(given)
+            read_summary(content)
+            sequence = await service.publish(Document(content, Header(publisher=publisher)))
+        except PenstockError as problem:
+            writer.put(Refused(given.origin, problem))
+        else:
+            writer.put(Published(given.origin, sequence))
+
+
+def _content(given: GivenDocument) -> bytes:
+    try:
+        return given.read()
+    except OSError as problem:
+        raise error("overlay.document", problem.strerror or str(problem)) from None
+
+
+async def _until(work: Coroutine[Any, Any, object], event: asyncio.Event) -> None:
+    """Waits for work, or for an event that makes it pointless."""
+    tasks: set[asyncio.Task[object]] = {
+        asyncio.create_task(work),
+        asyncio.create_task(event.wait()),
+    }
+    try:
+        await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        for each in tasks:
+            each.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)

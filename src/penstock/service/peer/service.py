@@ -1,0 +1,435 @@
+"""A peer on links: runs the protocol core, and carries out its outputs."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import os
+import random
+import socket
+import time
+from collections.abc import Callable, Collection, Coroutine, Iterable
+from typing import Any, Self
+
+from penstock.documents import Document
+from penstock.errors import OverlayError, error
+from penstock.links import (
+    Address,
+    GroupToken,
+    Link,
+    LinkOptions,
+    MessageReceived,
+    Server,
+    TcpAddress,
+    serve,
+)
+from penstock.overlay import (
+    AnyPeerMessage,
+    Connected,
+    Deliver,
+    Disconnected,
+    GapReported,
+    Left,
+    MembershipState,
+    MessageCodec,
+    PatternInterest,
+    PatternModel,
+    Peer,
+    PeerOutput,
+    Send,
+)
+from penstock.overlay.message_codec import OVERLAY_MESSAGE
+from penstock.overlay.peer_messages import Forward, Replay
+from penstock.service.peer.limits import (
+    DRAIN_SECONDS,
+    POLL_SECONDS,
+    PUBLISHED_DOCUMENT_BYTES_MAX,
+    TREES_MAX,
+)
+from penstock.service.peer.options import PeerServiceOptions
+from penstock.service.peer.outgoing_links import OutgoingLinks
+from penstock.service.peer.peer_names import address_of, peer_name
+from penstock.service.peer.requests import CLIENT_PREFIX, STATUS_REQUEST, ask_peer, status_message
+from penstock.service.peer.status import PeerStatus, TreeStatus, new_counters
+
+logger = logging.getLogger(__name__)
+
+OnOutput = Callable[[PeerOutput], None]
+
+
+class PeerService:
+    """A peer that listens, connects to others, and takes part in trees.
+
+    All methods run in the event loop; use it as an asynchronous context manager. The incarnation of
+    the peer and the epoch of its source are the wall clock at the start, in milliseconds.
+
+    Parameters
+    ----------
+    options
+        Address, token, time-outs.
+    on_output
+        Called with every output of the core but ``Send``: deliveries, and changes of the place in a
+        tree.
+    has_room
+        Whether the subscriber can take further deliveries; call :meth:`room_changed` when it can
+        again.
+    """
+
+    def __init__(
+        self,
+        options: PeerServiceOptions,
+        on_output: OnOutput,
+        *,
+        has_room: Callable[[], bool] = lambda: True,
+    ) -> None:
+        self._options = options
+        self._on_output = on_output
+        self._has_room = has_room
+        self.model = PatternModel()
+        self._codec = MessageCodec(self.model)
+        self._counters = new_counters()
+        self._unacknowledged: dict[Link, MessageReceived] = {}
+        """The last document of each link that is acknowledged when there is room again."""
+        self._room = asyncio.Event()
+        self._changed = asyncio.Event()
+        self._timer: asyncio.TimerHandle | None = None
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._server: Server | None = None
+
+    async def __aenter__(self) -> Self:
+        self._loop = asyncio.get_running_loop()
+        listen = self._options.listen
+        sock = None
+        if isinstance(listen, TcpAddress):
+            # The name contains the port, and links state it from the first connection on.
+            sock = _bound_socket(listen)
+            listen = TcpAddress(listen.host, sock.getsockname()[1])
+        self.name = peer_name(self._options.label, self._advertised(listen))
+        address_of(self.name)
+        link_options = self._options.link_options(self.name)
+        self.peer = Peer(
+            self.name,
+            model=self.model,
+            random=random.Random(os.urandom(16)),
+            options=self._options.peer,
+            incarnation=time.time_ns() // 1_000_000,
+        )
+        self.links = OutgoingLinks(
+            self._options,
+            link_options,
+            on_unreachable=self._unreachable,
+            on_progress=self.room_changed,
+            neighbours=self._neighbours,
+        )
+        self._server = await self._listen(listen, link_options, sock)
+        self._start(self._sweep())
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(DRAIN_SECONDS):
+                await self.links.drain()
+        await self.links.close()
+        if self._server is not None:
+            await self._server.close()
+
+    @property
+    def address(self) -> Address:
+        """Where the peer listens."""
+        assert self._server is not None
+        return self._server.address
+
+    def _advertised(self, listen: Address) -> Address:
+        advertised = self._options.advertise
+        if advertised is None:
+            return listen
+        is_any_port = isinstance(advertised, TcpAddress) and advertised.port == 0
+        if is_any_port and isinstance(listen, TcpAddress) and isinstance(advertised, TcpAddress):
+            return TcpAddress(advertised.host, listen.port)
+        return advertised
+
+    async def _listen(
+        self, address: Address, link_options: LinkOptions, sock: socket.socket | None
+    ) -> Server:
+        token = self._options.token
+        return await serve(
+            address,
+            self._serve_link,
+            options=link_options,
+            tokens=None if token is None else GroupToken(token),
+            accept_unauthenticated=token is None,
+            tls=self._options.server_tls,
+            sock=sock,
+        )
+
+    # Commands
+
+    def serve_source(self) -> None:
+        """Become a source."""
+        self._carry_out(self.peer.serve(epoch=self.peer.incarnation, now=self._loop.time()))
+
+    async def publish(self, document: Document) -> int:
+        """Publishes a document, and returns its sequence number. Waits for slow children.
+
+        Raises
+        ------
+        OverlayError
+            ``overlay.document``: it is too long.
+        """
+        if len(document.content) > PUBLISHED_DOCUMENT_BYTES_MAX:
+            raise error("overlay.document", f"the document has {len(document.content):,} bytes")
+        while self.is_congested:
+            self._room.clear()
+            await self._room.wait()
+        self._carry_out(self.peer.publish(document, self._loop.time()))
+        self._counters["published"] += 1
+        # Other tasks read acknowledgements and heartbeats.
+        await asyncio.sleep(0)
+        return self.peer.membership(self.name).stream.cursor
+
+    def join(self, source: str, interest: PatternInterest, seeds: Iterable[str] = ()) -> None:
+        """Joins the tree of a source."""
+        if len(self.peer.memberships) >= TREES_MAX:
+            raise error("overlay.option", f"a peer joins at most {TREES_MAX} trees")
+        now = self._loop.time()
+        self._carry_out(self.peer.join(source, interest, now, seeds=seeds))
+
+    async def join_at(self, seeds: Collection[Address], interest: PatternInterest) -> list[str]:
+        """Joins all trees in which the peers at some addresses are. Returns their sources.
+
+        Asks again until one of the seeds answers and is in a tree.
+        """
+        while True:
+            answers = await asyncio.gather(
+                *(ask_peer(address, self._options) for address in seeds), return_exceptions=True
+            )
+            sources: dict[str, list[str]] = {}
+            for answer in answers:
+                if isinstance(answer, PeerStatus):
+                    for tree in answer.trees:
+                        sources.setdefault(tree.source, []).append(answer.name)
+                elif isinstance(answer, OverlayError):
+                    logger.warning("%s", answer)
+                elif isinstance(answer, BaseException):
+                    raise answer
+            sources.pop(self.name, None)
+            for source, names in sources.items():
+                if source not in self.peer.memberships:
+                    self.join(source, interest, names)
+            if sources:
+                return list(sources)
+            await asyncio.sleep(POLL_SECONDS)
+
+    async def leave(self) -> None:
+        """Leaves all trees, and returns when the children have found other parents."""
+        for source in list(self.peer.memberships):
+            self._carry_out(self.peer.leave(source, self._loop.time()))
+        while any(
+            each.state not in {MembershipState.OUTSIDE, MembershipState.ROOT}
+            for each in self.peer.memberships.values()
+        ):
+            self._changed.clear()
+            await self._changed.wait()
+
+    def status(self) -> PeerStatus:
+        """What the peer does."""
+        trees = []
+        for source, each in self.peer.memberships.items():
+            gap = each.stream.gap
+            patterns = (
+                each.aggregate.patterns if isinstance(each.aggregate, PatternInterest) else ()
+            )
+            trees.append(
+                TreeStatus(
+                    source=source,
+                    state=each.state.value,
+                    parent=each.parent,
+                    path=each.path,
+                    children=tuple(
+                        child.name for child in each.children.values() if child.is_active
+                    ),
+                    epoch=each.stream.epoch,
+                    position=each.stream.cursor,
+                    missing=0 if gap is None else gap[1] - gap[0] + 1,
+                    overhead=min(1.0, max(0.0, each.overlap.overhead())),
+                    patterns=len(patterns),
+                )
+            )
+        counters = {**self._counters, "dropped": self.links.dropped}
+        return PeerStatus(
+            name=self.name,
+            fan_out=self._options.peer.fan_out,
+            trees=tuple(trees),
+            counters=counters,
+        )
+
+    async def children(self, count: int) -> None:
+        """Waits until this source has some number of children."""
+        while True:
+            active = [
+                each for each in self.peer.membership(self.name).children.values() if each.is_active
+            ]
+            if len(active) >= count:
+                return
+            self._changed.clear()
+            await self._changed.wait()
+
+    # Back-pressure
+
+    @property
+    def is_congested(self) -> bool:
+        """Whether documents should wait, for a child or for the subscriber."""
+        if not self._has_room():
+            return True
+        children = {name for each in self.peer.memberships.values() for name in each.children}
+        return self.links.is_congested(children)
+
+    def room_changed(self) -> None:
+        """Acknowledges documents and goes on publishing, if there is room again."""
+        if self.is_congested:
+            return
+        self._room.set()
+        waiting, self._unacknowledged = self._unacknowledged, {}
+        for link, received in waiting.items():
+            link.acknowledge(received)
+
+    # Inputs
+
+    async def _serve_link(self, link: Link) -> None:
+        sender = link.peer
+        try:
+            while True:
+                event = await link.receive()
+                if isinstance(event, MessageReceived):
+                    self._take(sender, link, event)
+        finally:
+            self._unacknowledged.pop(link, None)
+
+    def _take(self, sender: str, link: Link, event: MessageReceived) -> None:
+        message = event.message
+        if message.kind == STATUS_REQUEST:
+            link.acknowledge(event)
+            link.try_send(status_message(self.status()))
+            return
+        if message.kind != OVERLAY_MESSAGE or sender.startswith(CLIENT_PREFIX):
+            self._counters["malformed"] += 1
+            link.acknowledge(event)
+            return
+        try:
+            decoded = self._codec.decode(message)
+        except OverlayError as problem:
+            self._counters["malformed"] += 1
+            logger.warning("%s: %s", sender, problem)
+            link.acknowledge(event)
+            return
+        self._counters["received"] += 1
+        self._process(sender, decoded)
+        if isinstance(decoded, Forward | Replay) and self.is_congested:
+            # Acknowledgements are cumulative, so the latest stands for all.
+            self._unacknowledged[link] = event
+        elif link in self._unacknowledged:
+            self._unacknowledged[link] = event
+        else:
+            link.acknowledge(event)
+
+    def _process(self, sender: str, message: AnyPeerMessage) -> None:
+        try:
+            outputs = self.peer.receive(sender, message, self._loop.time())
+        except Exception:
+            # One message must not end the process; the error is logged and counted.
+            logger.exception("a %s of %s failed", type(message).__name__, sender)
+            self._counters["failed"] += 1
+            outputs = []
+        self._carry_out(outputs)
+
+    def _unreachable(self, name: str) -> None:
+        self._counters["unreachable"] += 1
+        self._carry_out(self.peer.unreachable(name, self._loop.time()))
+
+    def _ticked(self) -> None:
+        self._timer = None
+        self._carry_out(self.peer.tick(self._loop.time()))
+
+    async def _sweep(self) -> None:
+        while True:
+            await asyncio.sleep(1.0)
+            self.links.close_idle()
+            self.room_changed()
+
+    # Outputs
+
+    def _carry_out(self, outputs: list[PeerOutput]) -> None:
+        for output in outputs:
+            match output:
+                case Send():
+                    self._send(output)
+                case Deliver():
+                    self._counters["delivered"] += 1
+                    self._on_output(output)
+                case _:
+                    self._count(output)
+                    self._on_output(output)
+        self._changed.set()
+        self._set_timer()
+
+    def _send(self, output: Send) -> None:
+        try:
+            message = self._codec.encode(output.message)
+        except OverlayError:
+            logger.exception("a message to %s cannot be encoded", output.peer)
+            return
+        self._counters["sent"] += self.links.send(output.peer, message)
+
+    def _count(self, output: PeerOutput) -> None:
+        match output:
+            case GapReported():
+                self._counters["gaps"] += 1
+            case Connected(is_move=True):
+                self._counters["moves"] += 1
+            case Disconnected():
+                self._counters["orphaned"] += 1
+            case Left():
+                logger.info("left the tree of %s", output.source)
+            case _:
+                pass
+
+    def _set_timer(self) -> None:
+        due = self.peer.next_timer
+        if self._timer is not None:
+            if due is not None and self._timer.when() == due:
+                return
+            self._timer.cancel()
+            self._timer = None
+        if due is not None:
+            self._timer = self._loop.call_at(due, self._ticked)
+
+    def _neighbours(self) -> Collection[str]:
+        names: set[str] = set()
+        for each in self.peer.memberships.values():
+            names.update(each.children)
+            if each.parent is not None:
+                names.add(each.parent)
+        return names
+
+    def _start(self, work: Coroutine[Any, Any, None]) -> None:
+        task = self._loop.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+
+def _bound_socket(address: TcpAddress) -> socket.socket:
+    family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
+    sock = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        sock.bind((address.host, address.port))
+    except OSError as problem:
+        sock.close()
+        raise error("overlay.listen", f"{address}: {problem.strerror}") from None
+    return sock

@@ -1,0 +1,121 @@
+"""The status of a peer: its trees, its neighbours, its counters."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Annotated, Final
+
+import msgspec
+from msgspec import Meta
+
+from penstock.errors import error
+from penstock.overlay.limits import DEPTH_MAX, FAN_OUT_MAX, NAME_BYTES_MAX
+from penstock.service.metrics import escape, metric_head
+from penstock.service.peer.limits import STATUS_BYTES_MAX, TREES_MAX
+
+Name = Annotated[str, Meta(min_length=1, max_length=NAME_BYTES_MAX)]
+Share = Annotated[float, Meta(ge=0, le=1)]
+Count = Annotated[int, Meta(ge=0)]
+
+
+class TreeStatus(msgspec.Struct, frozen=True, kw_only=True):
+    """A peer in one tree."""
+
+    source: Name
+    state: str
+    parent: Name | None
+    path: Annotated[tuple[Name, ...], Meta(max_length=DEPTH_MAX + 1)]
+    """Ancestors, the source first."""
+
+    children: Annotated[tuple[Name, ...], Meta(max_length=FAN_OUT_MAX)]
+    epoch: Count
+    position: Count
+    """The last sequence number that is processed."""
+
+    missing: Count
+    """Sequence numbers of a gap that is being replayed."""
+
+    overhead: Share
+    """Share of extraneous documents among those of the window that the peer received."""
+
+    patterns: Count
+    """Patterns of the aggregate filter."""
+
+
+class PeerStatus(msgspec.Struct, frozen=True, kw_only=True):
+    """A peer."""
+
+    name: Name
+    fan_out: Count
+    trees: Annotated[tuple[TreeStatus, ...], Meta(max_length=TREES_MAX)]
+    counters: dict[str, int]
+
+    def tree(self, source: str) -> TreeStatus | None:
+        """The peer in the tree of a source."""
+        return next((each for each in self.trees if each.source == source), None)
+
+
+_COUNTERS: Final = {
+    "published": "Documents of this source.",
+    "received": "Messages of other peers.",
+    "sent": "Messages to other peers.",
+    "dropped": "Messages that found no room in a link, or no address.",
+    "malformed": "Messages of other peers that were refused.",
+    "failed": "Messages that could not be processed because of an error in this program.",
+    "delivered": "Documents for the subscriber.",
+    "gaps": "Ranges of documents that nobody could replay.",
+    "moves": "Changes of the parent without losing it.",
+    "orphaned": "Times that a parent was lost.",
+    "unreachable": "Times that no connection to a peer could be made.",
+}
+
+
+def new_counters() -> dict[str, int]:
+    """All counters, at zero."""
+    return dict.fromkeys(_COUNTERS, 0)
+
+
+def decode_status(encoded: bytes) -> PeerStatus:
+    """The status in an answer.
+
+    Raises
+    ------
+    OverlayError
+        ``overlay.message``: it is malformed or too long.
+    """
+    if len(encoded) > STATUS_BYTES_MAX:
+        raise error("overlay.message", f"a status has {len(encoded)} bytes")
+    try:
+        return msgspec.json.decode(encoded, type=PeerStatus)
+    except (msgspec.MsgspecError, UnicodeError, RecursionError) as problem:
+        raise error("overlay.message", f"malformed status: {problem}") from None
+
+
+def metrics_text(status: PeerStatus) -> str:
+    """The status in the text format of Prometheus."""
+    return "\n".join(_lines(status)) + "\n"
+
+
+def _lines(status: PeerStatus) -> Iterator[str]:
+    for name, text in _COUNTERS.items():
+        metric = f"penstock_peer_{name}_total"
+        yield from metric_head(metric, text, "counter")
+        yield f"{metric} {status.counters[name]}"
+    for name, text in (
+        ("children", "Children in the tree of a source."),
+        ("depth", "Ancestors in the tree of a source."),
+        ("position", "The last sequence number of a source that is processed."),
+        ("missing", "Sequence numbers that are being replayed."),
+        ("overhead", "Share of extraneous documents."),
+    ):
+        metric = f"penstock_peer_{name}"
+        yield from metric_head(metric, text, "gauge")
+        for tree in status.trees:
+            values = {
+                "children": len(tree.children),
+                "depth": len(tree.path),
+                "position": tree.position,
+                "missing": tree.missing,
+                "overhead": tree.overhead,
+            }
+            yield f'{metric}{{source="{escape(tree.source)}"}} {values[name]}'

@@ -1,0 +1,95 @@
+"""``penstock peer``: the command line, and what it refuses."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from support.fixtures.commands import penstock
+
+SOURCE = ("peer", "--source", "--insecure")
+JOIN = ("peer", "--join", "127.0.0.1:9", "--insecure")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("peer",), "give --source to publish"),
+        (("peer", "--insecure", "--subscribe", "/a"), "give --source to publish"),
+        ((*SOURCE, "--subscribe", "/a"), "give the address to --join"),
+        ((*SOURCE, "--count", "1"), "give the address to --join"),
+        (JOIN, "give a query"),
+        ((*JOIN, "--subscribe", "/a", "--lines"), "only a source publishes"),
+        ((*JOIN, "--subscribe", "/a", "a.xml"), "only a source publishes"),
+        ((*SOURCE, "missing.xml"), "missing.xml"),
+        ((*SOURCE, "--watch", "missing"), "does not exist"),
+        ((*SOURCE, "--metrics", "unix:here"), "HOST:PORT"),
+    ],
+)
+def test_wrong_command_lines(arguments: tuple[str, ...], words: str) -> None:
+    done = penstock(*arguments)
+    assert done.code == 2
+    assert words in " ".join(done.err.split())
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        (("peer", "--source"), "overlay.insecure"),
+        ((*SOURCE, "--listen", "0.0.0.0:0"), "overlay.insecure"),
+        ((*SOURCE, "--listen", "nowhere"), "routing.address"),
+        ((*SOURCE, "--name", "a b"), "overlay.option"),
+        ((*SOURCE, "--silence-seconds", "1"), "overlay.option"),
+        ((*JOIN, "--subscribe", "/a["), "query.syntax"),
+    ],
+)
+def test_refusals_have_a_code(arguments: tuple[str, ...], code: str) -> None:
+    done = penstock(*arguments)
+    assert done.code == 3
+    assert f"[{code}]" in done.err
+
+
+def start(*arguments: str) -> subprocess.Popen[str]:
+    """A peer as a process of its own."""
+    return subprocess.Popen(
+        [sys.executable, "-m", "penstock", "peer", "--insecure", *arguments],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def test_a_source_and_a_subscriber(tmp_path: Path) -> None:
+    for number in range(3):
+        (tmp_path / f"{number}.xml").write_text(f"<a n='{number}'/>")
+    (tmp_path / "1b.xml").write_text("<a>")
+    source = start("--source", "--json", "--children=1", str(tmp_path))
+    assert source.stdout is not None
+    try:
+        listening = json.loads(source.stdout.readline())
+        subscriber = start(
+            f"--join={listening['address']}",
+            "--subscribe=/a",
+            f"--output={tmp_path / 'deliveries'}",
+            "--count=3",
+        )
+        out, notes = subscriber.communicate(timeout=120)
+        assert subscriber.returncode == 0
+        assert out.startswith("peer ")
+        assert f"connected to {listening['peer']}" in notes
+        assert notes.endswith("left and stopped\n")
+        files = sorted((tmp_path / "deliveries").iterdir())
+        assert [each.read_text() for each in files] == [f"<a n='{n}'/>" for n in range(3)]
+        source.send_signal(signal.SIGTERM)
+        out, notes = source.communicate(timeout=120)
+        assert source.returncode == 0
+        assert [json.loads(line)["type"] for line in out.splitlines()] == ["published"] * 3
+        assert '"xml.unclosed"' in notes
+        assert notes.endswith("left and stopped\n")
+    finally:
+        source.kill()

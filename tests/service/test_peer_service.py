@@ -1,0 +1,362 @@
+"""A peer on links, in one process: joining, delivery, back-pressure, hostile peers."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+from contextlib import AsyncExitStack
+from pathlib import Path
+
+import pytest
+
+from penstock.documents import Document, Header
+from penstock.errors import OverlayError
+from penstock.links import GroupToken, Link, Message, TcpAddress, UnixAddress, connect, run
+from penstock.overlay import BucketModel, MembershipState, MessageCodec, PatternModel
+from penstock.overlay.peer_messages import Add, Seeds, SeedsRequest
+from penstock.service.metrics import MetricsServer
+from penstock.service.peer import address_of, ask_peer, peer_name
+from penstock.service.peer.limits import PUBLISHED_DOCUMENT_BYTES_MAX
+from penstock.service.peer.options import PeerServiceOptions, read_token
+from penstock.service.peer.publication import documents_in, documents_of_lines
+from penstock.service.peer.status import decode_status, metrics_text
+from support.service.running_peers import LOCAL, RunningPeer, peer_options, running_peer, until
+
+TOKEN = b"0123456789abcdef"
+
+
+def test_documents_flow_down_a_chain() -> None:
+    async def main() -> None:
+        async with (
+            running_peer("source", is_source=True, fan_out=1, token=TOKEN) as source,
+            running_peer("one", fan_out=1, token=TOKEN) as one,
+            running_peer("two", token=TOKEN) as two,
+        ):
+            await one.join(source, "/a[@n]")
+            await two.join(source, "/b")
+            await source.publish(b"<a n='1'/>", b"<b/>", b"<c/>", b"<a n='2'/>")
+            await until(lambda: len(one.deliveries()) == 2 and two.deliveries())
+            assert one.deliveries() == [b"<a n='1'/>", b"<a n='2'/>"]
+            assert two.deliveries() == [b"<b/>"]
+            [tree] = two.service.status().trees
+            assert tree.path == (source.name, one.name)
+            status = await ask_peer(one.service.address, peer_options("client", token=TOKEN))
+            assert status.trees[0].children == (two.name,)
+            assert status.counters["failed"] == status.counters["malformed"] == 0
+            # The interior peer leaves; its child is connected to the source, and misses nothing.
+            await one.service.leave()
+            await source.publish(b"<b n='2'/>")
+            await until(lambda: len(two.deliveries()) == 2)
+            assert two.service.status().trees[0].parent == source.name
+
+    run(main())
+
+
+def test_a_unix_socket_and_metrics(tmp_path: Path) -> None:
+    async def main() -> None:
+        async with (
+            running_peer("source", is_source=True, listen=UnixAddress(tmp_path / "s")) as source,
+            running_peer("one", listen=UnixAddress(tmp_path / "o")) as one,
+        ):
+            assert address_of(source.name) == UnixAddress(tmp_path / "s")
+            await one.join(source, "//b")
+            await source.publish(b"<a><b/></a>")
+            await until(one.deliveries)
+
+            async def text() -> str:
+                return metrics_text(one.service.status())
+
+            server = MetricsServer(text)
+            await server.start(LOCAL)
+            reader, writer = await asyncio.open_connection(server.address.host, server.address.port)
+            writer.write(b"GET /metrics HTTP/1.1\r\n\r\n")
+            answer = (await reader.read()).decode()
+            writer.close()
+            await server.close()
+            assert "\npenstock_peer_delivered_total 1\n" in answer
+            assert f'\npenstock_peer_position{{source="{source.name}"}} 1\n' in answer
+
+    run(main())
+
+
+def test_a_peer_that_cannot_be_reached_is_lost_at_once() -> None:
+    async def main() -> None:
+        async with AsyncExitStack() as stack:
+            source = await stack.enter_async_context(
+                running_peer("source", is_source=True, fan_out=1)
+            )
+            gone = AsyncExitStack()
+            middle = await gone.enter_async_context(running_peer("middle", fan_out=1))
+            await middle.join(source, "/a")
+            below = await stack.enter_async_context(running_peer("below"))
+            await below.join(source, "/a")
+            await gone.aclose()  # Without leaving the tree.
+            await source.publish(b"<a n='1'/>")
+            await until(below.deliveries)
+            assert below.service.status().trees[0].parent == source.name
+            assert below.service.status().counters["orphaned"] == 1
+
+    run(main())
+
+
+def test_a_subscriber_without_room_holds_the_source_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    from penstock.service.peer import outgoing_links
+
+    monkeypatch.setattr(outgoing_links, "CONGESTED_MESSAGES", 5)
+    # Nobody gives up on the subscriber while the test waits.
+    monkeypatch.setattr(outgoing_links, "SLOW_SECONDS", 1_000.0)
+    has_room = False
+
+    async def main() -> None:
+        nonlocal has_room
+        async with (
+            running_peer("source", is_source=True) as source,
+            running_peer("one", has_room=lambda: has_room) as one,
+        ):
+            await one.join(source, "/a")
+            contents = [f"<a n='{number}'/>".encode() for number in range(50)]
+            publishing = asyncio.create_task(source.publish(*contents))
+            await until(lambda: source.service.is_congested)
+            assert len(one.deliveries()) < 50
+            assert not publishing.done()
+            has_room = True
+            one.service.room_changed()
+            await publishing
+            await until(lambda: len(one.deliveries()) == 50)
+            assert one.deliveries() == contents
+
+    run(main())
+
+
+def test_two_sources_and_a_peer_that_is_both() -> None:
+    async def main() -> None:
+        async with (
+            running_peer("north", is_source=True) as north,
+            running_peer("south", is_source=True) as south,
+            running_peer("one") as one,
+        ):
+            await south.join(north, "/a")
+            # The seed is in two trees, of one of which it is the source.
+            await one.join(south, "/a")
+            await until(lambda: len(one.service.peer.memberships) == 2)
+            await until(
+                lambda: all(
+                    each.state is MembershipState.CONNECTED
+                    for each in one.service.peer.memberships.values()
+                )
+            )
+            await north.publish(b"<a n='north'/>")
+            await south.publish(b"<a n='south'/>")
+            await until(lambda: len(one.deliveries()) == 2)
+            await until(south.deliveries)
+            assert south.deliveries() == [b"<a n='north'/>"]
+
+    run(main())
+
+
+# Hostile peers
+
+
+async def hostile_link(victim: RunningPeer, name: str, token: bytes | None = None) -> Link:
+    """A link of somebody who claims a name."""
+    options = peer_options("hostile").link_options(name)
+    return await connect(victim.service.address, peer="", options=options, token=token)
+
+
+def test_malformed_messages_are_counted_and_ignored() -> None:
+    async def main() -> None:
+        async with (
+            running_peer("source", is_source=True) as source,
+            running_peer("one") as one,
+        ):
+            link = await hostile_link(source, "eve@127.0.0.1:9")
+            codec = MessageCodec(PatternModel())
+            buckets = MessageCodec(BucketModel())
+            nobody = Add(
+                source.name,
+                joiner="nobody",
+                join=1,
+                seed=source.name,
+                interest=PatternModel().interest(xpath=["/a"]),
+                bitmap=None,
+                cost=0.0,
+                excluded=(),
+                hops=0,
+            )
+            far_away = Add(
+                source.name,
+                joiner="eve@192.0.2.1:80",
+                join=1,
+                seed=source.name,
+                interest=nobody.interest,
+                bitmap=None,
+                cost=0.0,
+                excluded=(),
+                hops=0,
+            )
+            for message in (
+                Message(kind=64, body=b"\xff"),
+                Message(kind=64, header=b"\x90", body=b"<a/>"),
+                Message(kind=200, body=b"?"),
+                buckets.encode(Seeds("x", peers=())),
+                codec.encode(SeedsRequest(source.name)),
+                codec.encode(nobody),
+                codec.encode(far_away),
+            ):
+                assert link.try_send(message)
+            await link.drain()
+            await link.close()
+            counters = source.service.status().counters
+            assert counters["malformed"] == 3
+            assert counters["failed"] == 0
+            # Without a token, no connection leaves this machine; a name without address has none.
+            assert counters["dropped"] == 2
+            await one.join(source, "/a")
+            await source.publish(b"<a/>")
+            await until(one.deliveries)
+
+    run(main())
+
+
+def test_clients_that_ask_are_no_peers() -> None:
+    async def main() -> None:
+        async with running_peer("source", is_source=True) as source:
+            link = await hostile_link(source, "client-eve")
+            link.try_send(MessageCodec(PatternModel()).encode(SeedsRequest(source.name)))
+            await link.drain()
+            await link.close()
+            assert source.service.status().counters["malformed"] == 1
+
+    run(main())
+
+
+def test_another_token_is_refused() -> None:
+    async def main() -> None:
+        async with running_peer("source", is_source=True, token=TOKEN) as source:
+            for other in (peer_options("eve"), peer_options("eve", token=b"fedcba9876543210")):
+                with pytest.raises(OverlayError) as caught:
+                    await ask_peer(source.service.address, other)
+                assert caught.value.code == "overlay.unreachable"
+
+    run(main())
+
+
+def test_nobody_answers() -> None:
+    async def main() -> None:
+        async with running_peer("gone") as gone:
+            address = gone.service.address
+        with pytest.raises(OverlayError) as caught:
+            await ask_peer(address, peer_options("eve"))
+        assert caught.value.code == "overlay.unreachable"
+
+    run(main())
+
+
+def test_a_port_that_is_used_is_reported() -> None:
+    async def main() -> None:
+        async with running_peer("one") as one:
+            with pytest.raises(OverlayError) as caught:
+                async with running_peer("two", listen=one.service.address):
+                    pass
+            assert caught.value.code == "overlay.listen"
+
+    run(main())
+
+
+def test_a_document_that_is_too_long_is_refused() -> None:
+    async def main() -> None:
+        async with running_peer("source", is_source=True) as source:
+            content = b" " * (PUBLISHED_DOCUMENT_BYTES_MAX + 1)
+            with pytest.raises(OverlayError) as caught:
+                await source.service.publish(Document(content, Header(publisher="test")))
+            assert caught.value.code == "overlay.document"
+
+    run(main())
+
+
+@pytest.mark.parametrize("encoded", [b"", b"[]", b"{", b'{"name":""}', b"\xff", b"[" * 100_000])
+def test_a_malformed_status_is_refused(encoded: bytes) -> None:
+    with pytest.raises(OverlayError) as caught:
+        decode_status(encoded)
+    assert caught.value.code == "overlay.message"
+
+
+# Options
+
+
+@pytest.mark.parametrize(
+    "name", ["", "ada", "@127.0.0.1:1", "ada@", "ada@host", "ada@host:x", "ada@host:70000"]
+)
+def test_names_without_an_address(name: str) -> None:
+    with pytest.raises(OverlayError) as caught:
+        address_of(name)
+    assert caught.value.code == "overlay.peer-name"
+
+
+@pytest.mark.parametrize(
+    "address", [TcpAddress("::1", 7), TcpAddress("host.example", 7), UnixAddress(Path("/a/b"))]
+)
+def test_names_have_their_address(address: TcpAddress | UnixAddress) -> None:
+    assert address_of(peer_name("ada", address)) == address
+
+
+@pytest.mark.parametrize(
+    ("values", "code"),
+    [
+        ({"label": "a b"}, "overlay.option"),
+        ({"insecure": False}, "overlay.insecure"),
+        ({"listen": TcpAddress("192.0.2.1", 0)}, "overlay.insecure"),
+        ({"advertise": TcpAddress("192.0.2.1", 0)}, "overlay.insecure"),
+        ({"listen": TcpAddress("0.0.0.0", 0), "token": TOKEN}, "overlay.option"),
+        ({"token": b"short"}, "link.option"),
+    ],
+)
+def test_wrong_options(values: dict[str, object], code: str) -> None:
+    defaults: dict[str, object] = {"label": "ada", "listen": LOCAL, "insecure": True}
+    with pytest.raises(Exception, match=r".") as caught:
+        PeerServiceOptions(**{**defaults, **values})  # type: ignore[arg-type]
+    assert getattr(caught.value, "code", "") == code
+
+
+@pytest.mark.parametrize("content", ["", "00" * 15, "xy" * 16, "00" * 3_000, "\u00e9"])
+def test_a_malformed_token_file_is_refused_without_quoting_it(tmp_path: Path, content: str) -> None:
+    path = tmp_path / "token"
+    path.write_text(content, encoding="utf-8")
+    with pytest.raises(OverlayError) as caught:
+        read_token(path)
+    assert caught.value.code == "overlay.token-file"
+    assert not content or content not in str(caught.value)
+    path.write_text("0a" * 16 + "\n")
+    assert read_token(path) == b"\n" * 16
+
+
+def test_a_group_token_is_every_names() -> None:
+    tokens = GroupToken(TOKEN)
+    assert tokens["ada"] == tokens.get("bob") == TOKEN
+    assert not list(tokens)
+    assert len(tokens) == 0
+
+
+# Documents of a source
+
+
+def test_lines_are_documents() -> None:
+    async def main() -> list[bytes]:
+        stream = io.BytesIO(b"<a/>\r\n\n<b/>")
+        return [each.read() async for each in documents_of_lines(stream)]
+
+    assert run(main()) == [b"<a/>", b"<b/>"]
+
+
+def test_files_that_are_moved_into_a_folder(tmp_path: Path) -> None:
+    async def main() -> None:
+        (tmp_path / "b.xml").write_bytes(b"<b/>")
+        (tmp_path / "a.xml").write_bytes(b"<a/>")
+        (tmp_path / ".hidden").write_bytes(b"<h/>")
+        (tmp_path / "folder").mkdir()
+        found = documents_in(tmp_path)
+        assert [(await anext(found)).read(), (await anext(found)).read()] == [b"<a/>", b"<b/>"]
+        (tmp_path / ".hidden").rename(tmp_path / "0.xml")
+        assert (await anext(found)).read() == b"<h/>"
+
+    run(main())
