@@ -64,6 +64,30 @@ def start(*arguments: str) -> subprocess.Popen[str]:
     )
 
 
+def look_at(address: str, name: str, folder: Path) -> None:
+    """Looks at a source that has no peers yet, as JSON, as text and as a picture."""
+    there = (f"--connect={address}", "--insecure")
+    [row] = penstock("overlay", "watch", *there, "--count=1", "--json").rows
+    assert row["source"] == name
+    assert [each["state"] for each in row["peers"]] == ["root"]
+    done = penstock("overlay", "watch", *there, "--count=2", "--every=0.1")
+    assert done.out.splitlines() == [f"{name}  at 0"] * 2
+    for file in ("tree.svg", "tree.png"):
+        done = penstock("overlay", "draw", *there, f"--out={folder / file}")
+        assert done.code == 0
+        assert "shows 1 peers" in done.err
+        (folder / file).unlink()
+    assert penstock("overlay", "draw", *there, "--out=tree.pdf").code == 2
+
+
+def test_nobody_to_look_at() -> None:
+    done = penstock("overlay", "watch", "--connect=127.0.0.1:9", "--insecure", "--count=1")
+    assert done.code == 3
+    assert "[overlay.unreachable]" in done.err
+    done = penstock("overlay", "watch", "--connect=127.0.0.1:9")
+    assert "[overlay.insecure]" in done.err
+
+
 def test_a_source_and_a_subscriber(tmp_path: Path) -> None:
     for number in range(3):
         (tmp_path / f"{number}.xml").write_text(f"<a n='{number}'/>")
@@ -72,6 +96,7 @@ def test_a_source_and_a_subscriber(tmp_path: Path) -> None:
     assert source.stdout is not None
     try:
         listening = json.loads(source.stdout.readline())
+        look_at(listening["address"], listening["peer"], tmp_path)
         subscriber = start(
             f"--join={listening['address']}",
             "--subscribe=/a",

@@ -29,6 +29,7 @@ from penstock.cli.commands.lab import lab_app
 from penstock.cli.commands.mailbox import mailbox
 from penstock.cli.commands.mapping import mapping_app
 from penstock.cli.commands.match import match
+from penstock.cli.commands.overlay import overlay_app
 from penstock.cli.commands.pause import pause
 from penstock.cli.commands.peer import peer
 from penstock.cli.commands.publish import publish
@@ -84,6 +85,7 @@ COMMANDS: Final[dict[str, dict[str, Callable[..., None] | typer.Typer]]] = {
     "Routers and peers": {
         "router": router_app,
         "peer": peer,
+        "overlay": overlay_app,
     },
     "Queries and files": {
         "match": match,

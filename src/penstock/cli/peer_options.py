@@ -10,7 +10,8 @@ import typer
 from penstock.cli.options import EXISTING_FILE
 
 if TYPE_CHECKING:
-    from penstock.links import TcpAddress
+    from penstock.links import Address, TcpAddress
+    from penstock.service.peer.options import PeerServiceOptions
 
 GroupTokenOption = Annotated[
     Path | None,
@@ -43,3 +44,21 @@ def tcp_address(text: str, option: str) -> TcpAddress:
     if not isinstance(address, TcpAddress):
         raise typer.BadParameter("give HOST:PORT", param_hint=option)
     return address
+
+
+def client_options(
+    connect: str, token_file: Path | None, insecure: bool, authorities: Path | None
+) -> tuple[Address, PeerServiceOptions]:
+    """The address and the options of a command that asks peers and is none itself."""
+    from penstock.links import ClientTls, TcpAddress
+    from penstock.service.peer.options import PeerServiceOptions, read_token
+    from penstock.service.router import parse_address
+
+    options = PeerServiceOptions(
+        label="client",
+        listen=TcpAddress("127.0.0.1", 0),
+        token=None if token_file is None else read_token(token_file),
+        insecure=insecure,
+        client_tls=None if authorities is None else ClientTls(authorities=authorities),
+    )
+    return parse_address(connect), options

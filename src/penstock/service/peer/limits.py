@@ -46,6 +46,9 @@ TREES_MAX: Final[int] = 64
 STATUS_BYTES_MAX: Final[int] = 4 << 20
 """Bytes of the status of a peer."""
 
+CRAWL_REQUESTS_MAX: Final[int] = 16
+"""Peers that are asked for their status at once."""
+
 CRAWLED_PEERS_MAX: Final[int] = 10_000
 """Peers whose status is collected for a picture of a tree."""
 

@@ -1,0 +1,200 @@
+"""Pictures of dissemination trees, coloured by overhead, as SVG."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from html import escape
+from typing import Final, NamedTuple
+
+_LEVEL_PIXELS: Final = 70
+_LEAF_PIXELS: Final = 26
+_RADIUS: Final = 8
+_MARGIN: Final = 30
+_TITLE_PIXELS: Final = 24
+_LEGEND_PIXELS: Final = 40
+_LABELS_MAX: Final = 60
+"""Peers up to which each has its label in the picture; a larger tree has them as tooltips only."""
+
+_LABEL_CHARACTERS_MAX: Final = 24
+
+_LOW: Final = (46, 160, 67)
+_MIDDLE: Final = (230, 180, 30)
+_HIGH: Final = (207, 34, 46)
+_UNKNOWN: Final = "#8c959f"
+_SOURCE: Final = "#0969da"
+
+
+class PicturePeer(NamedTuple):
+    """A peer in a picture."""
+
+    name: str
+    parent: str | None
+    """``None`` for the source, and for a peer that has no parent."""
+
+    overhead: float | None
+    """From 0 to 1; ``None`` if it is not known."""
+
+
+@dataclass(frozen=True, slots=True)
+class TreePicture:
+    """A tree, or what is left of one.
+
+    >>> picture = TreePicture("before", (PicturePeer("s", None, 0.0), PicturePeer("a", "s", 0.5)))
+    >>> picture.depths()
+    {'s': 0, 'a': 1}
+    >>> picture.svg().count(": overhead ")
+    2
+    """
+
+    title: str
+    peers: Sequence[PicturePeer]
+    _children: dict[str | None, list[PicturePeer]] = field(
+        init=False, repr=False, default_factory=lambda: defaultdict(list)
+    )
+
+    def __post_init__(self) -> None:
+        names = {peer.name for peer in self.peers}
+        for peer in self.peers:
+            # Whose parent is not in the picture is a root of its own.
+            self._children[peer.parent if peer.parent in names else None].append(peer)
+
+    def children(self, name: str | None) -> Sequence[PicturePeer]:
+        """The children of a peer; with ``None`` the roots."""
+        return self._children.get(name, ())
+
+    def depths(self) -> dict[str, int]:
+        """The depth of each peer that a root leads to."""
+        found: dict[str, int] = {}
+        waiting = [(peer, 0) for peer in reversed(self.children(None))]
+        while waiting:
+            peer, depth = waiting.pop()
+            found[peer.name] = depth
+            waiting += [(child, depth + 1) for child in reversed(self.children(peer.name))]
+        return found
+
+    def positions(self) -> dict[str, tuple[float, int]]:
+        """Column and level of each peer: leaves side by side, parents above their middle."""
+        depths = self.depths()
+        columns: dict[str, float] = {}
+        leaves = 0
+        # Depth first, so children come after their parent; in reverse they come before it.
+        for name in depths:
+            if not self.children(name):
+                columns[name] = leaves
+                leaves += 1
+        for name in reversed(depths):
+            below = [columns[child.name] for child in self.children(name)]
+            if below:
+                columns[name] = (below[0] + below[-1]) / 2
+        return {name: (columns[name], depths[name]) for name in depths}
+
+    def mean_overhead(self) -> float:
+        """The mean over the peers that have any, as in the paper's Figure 15; 0 if none has."""
+        known = [peer.overhead for peer in self.peers if peer.overhead]
+        return sum(known) / len(known) if known else 0.0
+
+    def svg(self) -> str:
+        """The picture as SVG, the same for the same tree."""
+        return svg_of([self])
+
+
+def svg_of(pictures: Sequence[TreePicture]) -> str:
+    """Several pictures side by side, for example before and after a reorganisation."""
+    bodies: list[str] = []
+    left, height = 0.0, 0.0
+    for picture in pictures:
+        positions = picture.positions()
+        columns = max((column for column, _ in positions.values()), default=0)
+        levels = max((level for _, level in positions.values()), default=0)
+        title_pixels = 7.0 * len(picture.title)
+        width = 2 * _MARGIN + max(columns * _LEAF_PIXELS, title_pixels)
+        bodies.append(f'<g transform="translate({left:g} 0)">{_body(picture, positions)}</g>')
+        left += width
+        height = max(height, 2 * _MARGIN + _TITLE_PIXELS + levels * _LEVEL_PIXELS)
+    width = max(left, 300.0)
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:g}"'
+        f' height="{height + _LEGEND_PIXELS:g}" font-family="sans-serif" font-size="10">\n'
+        f'<rect width="100%" height="100%" fill="white"/>\n'
+        + "\n".join(bodies)
+        + f"\n{_legend(height)}\n</svg>\n"
+    )
+
+
+def colour_of(overhead: float | None) -> str:
+    """The colour of an overhead: green for none, red for 1.
+
+    >>> colour_of(0.0), colour_of(1.0), colour_of(None)
+    ('#2ea043', '#cf222e', '#8c959f')
+    """
+    if overhead is None:
+        return _UNKNOWN
+    share = min(1.0, max(0.0, overhead))
+    start, end, part = (
+        (_LOW, _MIDDLE, share * 2) if share < 0.5 else (_MIDDLE, _HIGH, share * 2 - 1)
+    )
+    mixed = (round(one + (other - one) * part) for one, other in zip(start, end, strict=True))
+    return "#" + "".join(f"{each:02x}" for each in mixed)
+
+
+def _body(picture: TreePicture, positions: dict[str, tuple[float, int]]) -> str:
+    def point(name: str) -> tuple[float, float]:
+        column, level = positions[name]
+        return (
+            _MARGIN + column * _LEAF_PIXELS,
+            _MARGIN + _TITLE_PIXELS + level * _LEVEL_PIXELS,
+        )
+
+    shapes = [
+        f'<text x="{_MARGIN}" y="{_MARGIN - 8}" font-size="13">{escape(picture.title)}</text>'
+    ]
+    for peer in picture.peers:
+        if peer.name in positions and peer.parent in positions:
+            x1, y1 = point(peer.parent)
+            x2, y2 = point(peer.name)
+            shapes.append(
+                f'<line x1="{x1:g}" y1="{y1:g}" x2="{x2:g}" y2="{y2:g}" stroke="#afb8c1"/>'
+            )
+    is_labelled = len(picture.peers) <= _LABELS_MAX
+    for peer in picture.peers:
+        if peer.name not in positions:
+            continue
+        x, y = point(peer.name)
+        is_source = peer.parent is None and bool(picture.children(peer.name))
+        colour = _SOURCE if is_source else colour_of(peer.overhead)
+        known = "unknown" if peer.overhead is None else f"{peer.overhead:.0%}"
+        shapes.append(
+            f'<circle cx="{x:g}" cy="{y:g}" r="{_RADIUS}" fill="{colour}" stroke="#57606a">'
+            f"<title>{escape(peer.name)}: overhead {known}</title></circle>"
+        )
+        if is_labelled:
+            label = peer.name.partition("@")[0][:_LABEL_CHARACTERS_MAX]
+            shapes.append(
+                f'<text x="{x:g}" y="{y + _RADIUS + 11:g}" text-anchor="middle"'
+                f' font-size="8">{escape(label)}</text>'
+            )
+    return "\n".join(shapes)
+
+
+def _legend(top: float) -> str:
+    steps = [0.0, 0.25, 0.5, 0.75, 1.0]
+    shapes = [f'<text x="{_MARGIN}" y="{top + 14:g}">overhead</text>']
+    for number, share in enumerate(steps):
+        x = _MARGIN + 60 + number * 40
+        shapes.append(
+            f'<circle cx="{x}" cy="{top + 10:g}" r="6" fill="{colour_of(share)}"/>'
+            f'<text x="{x + 9}" y="{top + 14:g}">{share:.0%}</text>'
+        )
+    return "\n".join(shapes)
+
+
+def picture_of(title: str, peers: Iterable[PicturePeer]) -> TreePicture:
+    """A picture of peers in the order of their names, so that equal trees look equal."""
+    return TreePicture(title, sorted(peers, key=lambda peer: _natural(peer.name)))
+
+
+def _natural(name: str) -> tuple[int, str]:
+    """Orders ``p2`` before ``p10``."""
+    return len(name), name
