@@ -6,7 +6,7 @@ import pytest
 
 from penstock.errors import PenstockError, UpdateError
 from penstock.language.updates import at
-from penstock.sync import Client, Server, SyncSubscription, path_evaluation
+from penstock.sync import Client, Outcome, Server, SyncSubscription, conflicts, path_evaluation
 from support.contracts.native_engines import needs_native
 
 pytestmark = needs_native
@@ -250,3 +250,40 @@ def test_paths_that_visit_too_many_nodes_are_refused(monkeypatch: pytest.MonkeyP
         client.update("//a!copy(../a/b)")
     assert refused.value.code == "update.limit"
     assert client.canonical_xml() == before
+
+
+COPIES = "//*!copy(//*)"
+"""Each copy contains the copies that were made before it."""
+
+
+def test_a_statement_that_creates_too_many_nodes_is_refused() -> None:
+    client = cache(b"<r><a><b/></a><a><b/></a></r>")
+    before = client.canonical_xml()
+    with pytest.raises(UpdateError) as refused:
+        client.update(COPIES, nodes_max=50)
+    assert refused.value.code == "update.limit"
+    assert client.canonical_xml() == before
+    assert len(client.tree) < 50
+    client.update("/r/a!copy(b)", nodes_max=2)
+
+
+def test_a_server_refuses_what_is_left_of_a_statement_that_creates_too_many_nodes(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(conflicts, "STATEMENT_NODES_MAX", 50)
+    document = b"<r><a><b/></a><a><b/></a></r>"
+    server = Server.of_document(document)
+    client = Client("one", SyncSubscription("/*"))
+    server.receive(client.clone())
+    for message in server.round():
+        client.receive(message)
+    client.update(COPIES)
+    created = len(client.tree)
+    server.receive(client.request())
+    for message in server.round():
+        client.receive(message)
+    reports = client.take_reports()
+    assert {report.outcome for report in reports} == {Outcome.REFUSED}
+    assert {report.reason for report in reports} == {"the statement creates too many nodes"}
+    assert len(client.tree) < created
+    assert client.canonical_xml() == server.tree.canonical_xml()

@@ -16,6 +16,7 @@ from penstock.sync.inverses import inverse
 from penstock.sync.limits import (
     PENDING_STATEMENTS_MAX,
     REQUEST_STATEMENTS_MAX,
+    STATEMENT_NODES_MAX,
     UNDO_STATEMENTS_MAX,
 )
 from penstock.sync.messages import (
@@ -324,8 +325,20 @@ class Client:
         *,
         namespaces: dict[str, str] | None = None,
         default_namespace: str | None = None,
+        nodes_max: int = STATEMENT_NODES_MAX,
     ) -> int:
         """Applies a statement to the cache; returns its number.
+
+        Parameters
+        ----------
+        statement
+            The statement, or its text.
+        namespaces
+            The prefixes in a text.
+        default_namespace
+            The namespace of names without a prefix in a text.
+        nodes_max
+            Nodes that the statement may create.
 
         Raises
         ------
@@ -341,7 +354,7 @@ class Client:
             text = _text_of(statement)
         parsed = statement
         return self.change(
-            lambda: resolve(parsed, self._tree, self._new_id),
+            lambda: resolve(parsed, self._tree, self._new_id, nodes_max=nodes_max),
             text=text,
         )
 

@@ -19,6 +19,7 @@ from penstock.language.updates.ast import Name
 from penstock.sync.affected.change import Change
 from penstock.sync.document_tree import DocumentTree, NodeId, NodeKind
 from penstock.sync.effect_changes import apply_observed
+from penstock.sync.limits import STATEMENT_NODES_MAX
 from penstock.sync.messages import SubmittedStatement
 from penstock.sync.operations import (
     Copy,
@@ -156,7 +157,14 @@ class StatementDecider:
         """
         author = Author(self._log.version + 1, client, statement.number)
         run = _StatementRun(
-            self._tree, self._log, self._history, author, statement.base, replicas, self._changes
+            self._tree,
+            self._log,
+            self._history,
+            author,
+            statement.base,
+            replicas,
+            self._changes,
+            size_max=len(self._tree) + STATEMENT_NODES_MAX,
         )
         for operation in statement.operations:
             run.run(operation)
@@ -180,11 +188,16 @@ class _StatementRun:
     base: int
     replicas: frozenset[int]
     changes: list[Change]
+    size_max: int
     decision: Decision = field(default_factory=Decision)
 
     def run(self, operation: Operation) -> None:
         """Decides an operation."""
         try:
+            if len(self.tree) > self.size_max:
+                raise Refused(
+                    Outcome.REFUSED, touched(operation), "the statement creates too many nodes"
+                )
             self._check_identities(operation)
             if isinstance(operation, Delete):
                 self._delete(operation)

@@ -26,6 +26,11 @@ STATEMENT_VISITS_MAX: Final = 20_000_000
 """Nodes that the paths of a statement may visit, each as often as it is visited; beyond it, the
 statement is refused with ``update.limit``."""
 
+STATEMENT_NODES_MAX: Final = 1_000_000
+"""Nodes that the insertions and copies of a statement may create; the operation that exceeds it is
+the last, and a client refuses the statement with ``update.limit``. A server refuses the operations
+after it."""
+
 INSERTED_NODES_MAX: Final = 1_000_000
 """Nodes of an inserted subtree; beyond it, the operation is refused with ``sync.message``."""
 

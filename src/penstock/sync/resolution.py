@@ -12,7 +12,7 @@ from penstock.errors import error
 from penstock.language.updates.ast import Function, Name, PlainPath, Statement, UpdatePath
 from penstock.language.xpath.lexical import NCNAME
 from penstock.sync.document_tree import DOCUMENT, DocumentTree, NewNode, NodeId, NodeKind, Place
-from penstock.sync.limits import STATEMENT_OPERATIONS_MAX
+from penstock.sync.limits import STATEMENT_NODES_MAX, STATEMENT_OPERATIONS_MAX
 from penstock.sync.operations import (
     Copy,
     CopyAttribute,
@@ -29,7 +29,11 @@ from penstock.sync.path_evaluation import AttributeRef, PathEvaluator, Ref, Tree
 
 
 def resolve(
-    statement: Statement, tree: DocumentTree, new_id: Callable[[], NodeId]
+    statement: Statement,
+    tree: DocumentTree,
+    new_id: Callable[[], NodeId],
+    *,
+    nodes_max: int = STATEMENT_NODES_MAX,
 ) -> tuple[Operation, ...]:
     """Applies a statement to its author's cache; returns the operations that this takes.
 
@@ -41,21 +45,24 @@ def resolve(
         The cache. The operations belong to its current version.
     new_id
         Makes identities for new nodes and copies.
+    nodes_max
+        Nodes that the statement may create.
 
     Raises
     ------
     UpdateError
         The statement was refused. What was applied of it must be rolled back.
     """
-    resolver = _Resolver(tree, new_id)
+    resolver = _Resolver(tree, new_id, len(tree) + nodes_max)
     resolver.run(statement)
     return tuple(resolver.operations)
 
 
 class _Resolver:
-    def __init__(self, tree: DocumentTree, new_id: Callable[[], NodeId]) -> None:
+    def __init__(self, tree: DocumentTree, new_id: Callable[[], NodeId], size_max: int) -> None:
         self._tree = tree
         self._new_id = new_id
+        self._size_max = size_max
         self.operations: list[Operation] = []
 
     def run(self, statement: Statement) -> None:
@@ -90,6 +97,8 @@ class _Resolver:
             raise error("update.limit", message)
         apply(operation, self._tree)
         self.operations.append(operation)
+        if len(self._tree) > self._size_max:
+            raise error("update.limit", "the statement creates too many nodes")
 
     # Targets
 

@@ -68,6 +68,11 @@ def options_of_seed(seed: int) -> HistoryOptions:
     )
 
 
+STATEMENT_NODES_MAX = 300
+"""Nodes that a statement may create. Random copies of everything into everything would else make
+documents of millions of nodes, which show nothing that smaller ones do not."""
+
+
 @dataclass(slots=True)
 class HistorySummary:
     """What happened in a history."""
@@ -172,7 +177,11 @@ class _Simulation:
             return
         before = client.canonical_xml()
         try:
-            client.update(random_statement(self._rng, client), namespaces=dict(NAMESPACES))
+            client.update(
+                random_statement(self._rng, client),
+                namespaces=dict(NAMESPACES),
+                nodes_max=STATEMENT_NODES_MAX,
+            )
             self.summary.statements += 1
         except PenstockError as refused:
             self.summary.refused += 1
