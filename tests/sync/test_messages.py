@@ -169,3 +169,13 @@ def test_a_repeated_statement_is_decided_once() -> None:
     net.deliver(net.server.round())
     assert net.document == b"<a><c></c></a>"
     assert not net["one"].pending
+
+
+def test_a_message_about_an_unwanted_subscription_is_refused() -> None:
+    hood = Neighbourhood(b"<a>x</a>", one="/*")
+    message = UpdateMessage(
+        client="one", replica=1, since=0, version=0, since_epoch=0, epoch=1, decided=0, patch=None
+    )
+    with pytest.raises(PenstockError, match="nobody asked"):
+        hood["one"].receive(message)
+    assert hood["one"].canonical_xml() == b"<a>x</a>"

@@ -28,6 +28,7 @@ PARSERS = {
     "messages of peers": ["peer_messages"],
     "update statements": ["update_statements"],
     "patches of document trees": ["tree_patches"],
+    "messages of synchronisation": ["sync_messages"],
 }
 """What Penstock parses, and the targets that fuzz it."""
 

@@ -17,6 +17,7 @@ from penstock.sync.limits import (
     PENDING_STATEMENTS_MAX,
     REQUEST_STATEMENTS_MAX,
     STATEMENT_NODES_MAX,
+    STATEMENT_TEXT_CHARACTERS_MAX,
     UNDO_STATEMENTS_MAX,
 )
 from penstock.sync.messages import (
@@ -196,10 +197,11 @@ class Client:
             previous=self._replica,
         )
 
-    def request(self) -> Request:
+    def request(self, *, submit: bool = True) -> Request:
         """What to send to the server: acknowledgement, pending statements, the wish for news.
 
-        While a clone is requested, that request again: the first may be lost.
+        While a clone is requested, that request again: the first may be lost. Without ``submit``,
+        no statements are sent.
         """
         if self.status is ClientStatus.NEW:
             return self.clone()
@@ -207,7 +209,7 @@ class Client:
             return self._clone_request()
         if self._requested is None and self._wanted is not None:
             self._requested, self._wanted = self._wanted, None
-        statements = tuple(self._pending[:REQUEST_STATEMENTS_MAX])
+        statements = tuple(self._pending[:REQUEST_STATEMENTS_MAX]) if submit else ()
         if statements:
             self._sent_number = max(self._sent_number, statements[-1].number)
         return SyncRequest(
@@ -278,6 +280,8 @@ class Client:
         self._apply_pending()
 
     def _advance(self, message: UpdateMessage) -> None:
+        if message.epoch != self._epoch and self._requested is None:
+            raise error("sync.message", "the message is about a subscription nobody asked for")
         self._tree.undo_after(0)
         if message.patch is not None:
             self._tree.apply_patch(message.patch)
@@ -406,6 +410,7 @@ class Client:
     def _append(self, operations: tuple[Operation, ...], text: str) -> int:
         number = self._next_number
         self._next_number += 1
+        text = text[:STATEMENT_TEXT_CHARACTERS_MAX]
         self._pending.append(
             SubmittedStatement(number=number, base=self._version, operations=operations, text=text)
         )

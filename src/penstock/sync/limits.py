@@ -31,6 +31,9 @@ STATEMENT_NODES_MAX: Final = 1_000_000
 the last, and a client refuses the statement with ``update.limit``. A server refuses the operations
 after it."""
 
+STATEMENT_TEXT_CHARACTERS_MAX: Final = 10_000
+"""Characters that are kept of a statement's text; the operations are what counts."""
+
 INSERTED_NODES_MAX: Final = 1_000_000
 """Nodes of an inserted subtree; beyond it, the operation is refused with ``sync.message``."""
 
@@ -40,6 +43,13 @@ refused with ``sync.pending``."""
 
 REQUEST_STATEMENTS_MAX: Final = 1_000
 """Statements in one request; a client sends the others in later requests."""
+
+NODE_ATTRIBUTES_MAX: Final = 10_000
+"""Attributes, and namespace declarations, of a node in a message; beyond it, the message is refused
+with ``sync.message``."""
+
+SUBSCRIPTION_NAMESPACES_MAX: Final = 1_000
+"""Prefixes that a client's subscription binds; likewise."""
 
 UNDO_STATEMENTS_MAX: Final = 1_000
 """Statements that a client can undo; older ones are forgotten."""

@@ -11,6 +11,7 @@ from penstock.sync.limits import (
     INSERTED_NODES_MAX,
     REQUEST_STATEMENTS_MAX,
     STATEMENT_OPERATIONS_MAX,
+    STATEMENT_TEXT_CHARACTERS_MAX,
 )
 from penstock.sync.operations import Insert, Operation
 from penstock.sync.reports import Report
@@ -34,6 +35,8 @@ class SubmittedStatement:
         _check_number(self.base)
         if not 0 < len(self.operations) <= STATEMENT_OPERATIONS_MAX:
             raise error("sync.message", "a statement has no operations, or too many")
+        if len(self.text) > STATEMENT_TEXT_CHARACTERS_MAX:
+            raise error("sync.message", "the text of a statement is too long")
         for operation in self.operations:
             if isinstance(operation, Insert) and len(operation.nodes) > INSERTED_NODES_MAX:
                 raise error("sync.message", "an inserted subtree has too many nodes")

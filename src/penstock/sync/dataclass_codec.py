@@ -1,0 +1,163 @@
+"""Encodes frozen dataclasses as MessagePack, and decodes them strictly.
+
+msgspec validates tagged unions of its own structures only. For each dataclass, a structure with the
+same fields is made once; an instance is an array: the name of the class, then the fields. Values
+are checked against the fields' types while they are decoded, so hostile bytes never become objects
+of other types.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import types
+from collections.abc import Mapping
+from enum import Enum
+from typing import Annotated, Any, Final, Generic, TypeVar, Union, cast, get_args, get_origin
+from typing import get_type_hints as type_hints
+
+import msgspec
+
+from penstock.errors import PenstockError, error
+
+_T = TypeVar("_T")
+
+NUMBER_MAX: Final = 2**53
+"""The greatest integer of a message; every language has it."""
+
+_NUMBER: Final = Annotated[int, msgspec.Meta(ge=0, le=NUMBER_MAX)]
+_PLAIN: Final = (str, bytes, bool, types.NoneType)
+
+
+class DataclassCodec(Generic[_T]):
+    """Encodes and decodes values of a type: dataclasses, tuples and unions of them.
+
+    Parameters
+    ----------
+    of_type
+        The type.
+    prefix
+        Begins every encoded value; names the format and its version.
+    lengths
+        Maximum lengths of tuples, by class and name of the field.
+    """
+
+    def __init__(
+        self,
+        of_type: object,
+        *,
+        prefix: bytes,
+        lengths: Mapping[tuple[type, str], int] | None = None,
+    ) -> None:
+        self._prefix = prefix
+        self._structures = _Structures(lengths or {})
+        self._decoder: msgspec.msgpack.Decoder[Any] = msgspec.msgpack.Decoder(
+            self._structures.type_of(of_type)
+        )
+        self._encoder = msgspec.msgpack.Encoder()
+
+    def encode(self, value: _T) -> bytes:
+        """The bytes of a value.
+
+        Raises
+        ------
+        SyncError
+            ``sync.message``: a text has a lone surrogate, or a number is too great.
+        """
+        try:
+            return self._prefix + self._encoder.encode(self._structures.encoded(value))
+        except (UnicodeEncodeError, OverflowError) as problem:
+            raise error("sync.message", f"it cannot be encoded: {problem}") from None
+
+    def decode(self, data: bytes) -> _T:
+        """The value of bytes.
+
+        Raises
+        ------
+        SyncError
+            ``sync.message``: they are malformed, or of another version.
+        PenstockError
+            A decoded value is invalid, such as the query of a subscription.
+        """
+        size = len(self._prefix)
+        if data[:size] != self._prefix:
+            is_other = data[: size - 1] == self._prefix[:-1]
+            reason = "another version of the format" if is_other else "not a sync message"
+            raise error("sync.message", reason)
+        try:
+            decoded = self._decoder.decode(memoryview(data)[size:])
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as problem:
+            raise error("sync.message", f"malformed: {problem}") from None
+        try:
+            return cast("_T", self._structures.decoded(decoded))
+        except PenstockError:
+            raise
+        except (ValueError, TypeError) as problem:
+            raise error("sync.message", f"malformed: {problem}") from None
+
+
+class _Structures:
+    """The structures of dataclasses."""
+
+    def __init__(self, lengths: Mapping[tuple[type, str], int]) -> None:
+        self._lengths = lengths
+        self._structures: dict[type, type[msgspec.Struct]] = {}
+        self._dataclasses: dict[type, type] = {}
+
+    def type_of(self, annotation: object, length: int | None = None) -> Any:  # noqa: ANN401
+        """What msgspec decodes for an annotation of a field."""
+        if annotation is int:
+            return _NUMBER
+        if annotation in _PLAIN or (isinstance(annotation, type) and issubclass(annotation, Enum)):
+            return annotation
+        if isinstance(annotation, type) and dataclasses.is_dataclass(annotation):
+            return self._structure(annotation)
+        origin, arguments = get_origin(annotation), get_args(annotation)
+        if origin is tuple:
+            inner = tuple(each if each is Ellipsis else self.type_of(each) for each in arguments)
+            made = tuple[inner]  # type: ignore[valid-type]
+            return made if length is None else Annotated[made, msgspec.Meta(max_length=length)]
+        if origin in (Union, types.UnionType):
+            return Union[tuple(map(self.type_of, arguments))]  # noqa: UP007
+        raise TypeError(f"no message has a field of type {annotation}")
+
+    def _structure(self, of_class: type) -> type[msgspec.Struct]:
+        known = self._structures.get(of_class)
+        if known is not None:
+            return known
+        hints = type_hints(of_class)
+        fields = [
+            (each.name, self.type_of(hints[each.name], self._lengths.get((of_class, each.name))))
+            for each in dataclasses.fields(of_class)
+        ]
+        made = msgspec.defstruct(
+            of_class.__name__,
+            fields,
+            tag=of_class.__name__,
+            array_like=True,
+            frozen=True,
+            forbid_unknown_fields=True,
+            gc=False,
+        )
+        self._structures[of_class] = made
+        self._dataclasses[made] = of_class
+        return made
+
+    def encoded(self, value: object) -> object:
+        """A value with structures instead of dataclasses."""
+        if isinstance(value, tuple):
+            return tuple(map(self.encoded, value))
+        structure = self._structures.get(type(value))
+        if structure is None:
+            return value
+        names = structure.__struct_fields__
+        return structure(*[self.encoded(getattr(value, name)) for name in names])
+
+    def decoded(self, value: object) -> object:
+        """A value with dataclasses instead of structures."""
+        if isinstance(value, tuple):
+            return tuple(map(self.decoded, value))
+        of_class = self._dataclasses.get(type(value))
+        if of_class is None:
+            return value
+        names = type(value).__struct_fields__  # type: ignore[attr-defined]
+        return of_class(**{name: self.decoded(getattr(value, name)) for name in names})
