@@ -17,6 +17,11 @@ def require_links_extra(*packages: str) -> None:
     _require("extra.links", packages)
 
 
+def require_sync_extra(*packages: str) -> None:
+    """Raises ``extra.sync`` unless these packages of the extra ``sync`` are installed."""
+    _require("extra.sync", packages)
+
+
 def _require(code: str, packages: tuple[str, ...]) -> None:
     missing = [package for package in packages if find_spec(package) is None]
     if missing:

@@ -42,6 +42,7 @@ from penstock.cli.commands.schema import schema_app
 from penstock.cli.commands.status import status
 from penstock.cli.commands.subscribe import subscribe
 from penstock.cli.commands.subscriptions import subscriptions_app
+from penstock.cli.commands.sync import sync_app
 from penstock.cli.commands.tokenizer import tokenizer_app
 from penstock.cli.commands.try_ import try_
 from penstock.cli.commands.unsubscribe import unsubscribe
@@ -86,6 +87,9 @@ COMMANDS: Final[dict[str, dict[str, Callable[..., None] | typer.Typer]]] = {
         "router": router_app,
         "peer": peer,
         "overlay": overlay_app,
+    },
+    "Synchronisation": {
+        "sync": sync_app,
     },
     "Queries and files": {
         "match": match,

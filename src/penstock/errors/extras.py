@@ -15,4 +15,9 @@ ERRORS: dict[str, ErrorSpec] = {
         "a package that links between routers need is not installed",
         "Install the extra: `pip install 'penstock[links]'`.",
     ),
+    "extra.sync": ErrorSpec(
+        MissingPackageError,
+        "a package that synchronisation over HTTP needs is not installed",
+        "Install the extra: `pip install 'penstock[sync]'`; a server also needs `penstock[spark]`.",
+    ),
 }

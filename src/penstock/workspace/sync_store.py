@@ -78,7 +78,7 @@ class SqliteSyncStore:
     ------
     WorkspaceError
         ``workspace.missing``: the file is something else. ``workspace.too-new``: a later version
-        of Penstock wrote it.
+        of Penstock wrote it. ``workspace.damaged``: it cannot be read.
     """
 
     def __init__(self, path: Path) -> None:
@@ -101,12 +101,16 @@ class SqliteSyncStore:
                 return None
             entries = connection.execute("SELECT entry FROM entries ORDER BY version")
             records = connection.execute("SELECT name, record FROM clients ORDER BY name")
-            return StoredState(
-                Checkpoint(row[0], row[1]),
-                [_decode(entry, LogEntry) for (entry,) in entries],
-                {name: _decode(record, ClientRecord) for name, record in records},
-                row[2],
-            )
+            try:
+                return StoredState(
+                    Checkpoint(row[0], row[1]),
+                    [_decode(entry, LogEntry) for (entry,) in entries],
+                    {name: _decode(record, ClientRecord) for name, record in records},
+                    row[2],
+                )
+            except (ValueError, KeyError, TypeError, AssertionError) as problem:
+                message = f"{self._database.path} has a damaged row: {problem!r}"
+                raise error("workspace.damaged", message) from problem
 
     def write(self, changes: StateChanges) -> None:
         """Writes all of the changes, or none. They survive when it returns."""

@@ -9,7 +9,7 @@ from penstock.extras import require_links_extra
 
 require_links_extra("msgspec")
 
-from penstock.service.router.addresses import parse_address
+from penstock.service.addresses import parse_address
 from penstock.service.router.clients import RouterClient
 from penstock.service.router.options import RouterOptions
 from penstock.service.router.tokens import PeerToken, Role, read_tokens

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from penstock.errors import error
 from penstock.links import Address, ClientTls, LinkOptions, ServerTls, TcpAddress
 from penstock.routing import RouterLimits
-from penstock.service.router.addresses import is_loopback
+from penstock.service.addresses import is_loopback
 from penstock.service.router.limits import ROUTER_LINK_LIMITS
 from penstock.service.router.tokens import PeerToken, Role
 

@@ -1,0 +1,196 @@
+"""Runs a server of documents until it is stopped."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import re
+import signal
+import socket
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+import uvicorn
+
+from penstock.errors import error
+from penstock.links import ServerTls, TcpAddress
+from penstock.service.addresses import is_loopback
+from penstock.service.sync.application import SyncApplication
+from penstock.service.sync.document_engine import DocumentEngine
+from penstock.service.sync.document_service import DocumentService
+from penstock.service.sync.limits import SYNC_CONNECTIONS_MAX, SYNC_DOCUMENTS_MAX
+from penstock.service.sync.tokens import TokenVerifier, read_accounts
+from penstock.workspace.file_locks import file_lock
+from penstock.workspace.private_files import make_private_folder
+
+LOCK: Final = "lock"
+SUFFIX: Final = ".sync"
+"""Of the files of documents in the folder of a server."""
+
+STOP_SECONDS_MAX: Final = 10
+"""Time that open connections have to end when the server stops."""
+
+_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServeOptions:
+    """Options of a server."""
+
+    folder: Path
+    listen: TcpAddress
+    documents: Mapping[str, Path] = field(default_factory=dict)
+    """Files of documents by name; one whose name is in the folder already is not read."""
+    insecure: bool = False
+    """Whether clients without a token are accepted; only on addresses of this machine."""
+    plaintext: bool = False
+    """Whether addresses that other machines reach are served without TLS."""
+    tls: ServerTls | None = None
+
+    def __post_init__(self) -> None:
+        for name in self.documents:
+            if _NAME.fullmatch(name) is None:
+                raise error("sync.document", f"`{name}` is no name of a document")
+        if is_loopback(self.listen):
+            return
+        if self.insecure:
+            raise error("sync.insecure", f"{self.listen} is not an address of this machine only")
+        if self.tls is None and not self.plaintext:
+            raise error("sync.insecure", f"tokens would be sent to {self.listen} without TLS")
+
+
+@dataclass(frozen=True, slots=True)
+class Serving:
+    """Where a server can be reached, and what it serves."""
+
+    url: str
+    documents: Mapping[str, int]
+    """Versions of the documents."""
+    restored: frozenset[str]
+    """Documents that were in the folder already."""
+
+
+class _Server(uvicorn.Server):
+    """A server whose signals the process handles."""
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Leaves signals alone."""
+        yield
+
+
+async def run_server(
+    options: ServeOptions,
+    on_serving: Callable[[Serving], None],
+    stop: asyncio.Event | None = None,
+) -> None:
+    """Serves documents until an event, or by default until SIGTERM or SIGINT.
+
+    Raises
+    ------
+    WorkspaceError
+        ``workspace.running``: another server uses the folder; ``workspace.full``: changes cannot be
+        stored; ``workspace.damaged``: a document cannot be restored.
+    SyncError
+        ``sync.insecure``: there are no tokens; ``sync.document``: there is nothing to serve.
+    """
+    loop = asyncio.get_running_loop()
+    if stop is None:
+        stop = asyncio.Event()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.add_signal_handler(number, stop.set)
+    make_private_folder(options.folder)
+    with file_lock(options.folder / LOCK, wait=False):
+        if not options.insecure and not read_accounts(options.folder):
+            raise error("sync.insecure", f"{options.folder} has no tokens")
+        paths = _paths(options)
+        restored = frozenset(name for name, path in paths.items() if path.exists())
+        with contextlib.ExitStack() as stack:
+            services: dict[str, DocumentService] = {}
+            for name, path in paths.items():
+                engine = await loop.run_in_executor(
+                    None, _open, name, path, options.documents.get(name)
+                )
+                services[name] = service = DocumentService(engine)
+                stack.callback(service.shut_down)
+            await _serve(options, services, restored, on_serving, stop)
+
+
+def _paths(options: ServeOptions) -> dict[str, Path]:
+    """Files of the documents in the folder by name, those that do not exist yet included."""
+    names = {each.name.removesuffix(SUFFIX) for each in options.folder.glob(f"*{SUFFIX}")}
+    names.update(options.documents)
+    if not names:
+        raise error("sync.document", "there is no document to serve")
+    if len(names) > SYNC_DOCUMENTS_MAX:
+        raise error("sync.document", f"there are more than {SYNC_DOCUMENTS_MAX:,} documents")
+    return {name: options.folder / f"{name}{SUFFIX}" for name in sorted(names)}
+
+
+def _open(name: str, path: Path, source: Path | None) -> DocumentEngine:
+    document = None if source is None else source.read_bytes()
+    return DocumentEngine.open(name, path, document)
+
+
+async def _serve(
+    options: ServeOptions,
+    services: Mapping[str, DocumentService],
+    restored: frozenset[str],
+    on_serving: Callable[[Serving], None],
+    stop: asyncio.Event,
+) -> None:
+    listening = _listen(options.listen)
+    host, port = listening.getsockname()[:2]
+    tls = options.tls
+    tokens = None if options.insecure else TokenVerifier(options.folder)
+    server = _Server(
+        uvicorn.Config(
+            SyncApplication(services, tokens).asgi(),
+            lifespan="off",
+            log_config=None,
+            access_log=False,
+            server_header=False,
+            proxy_headers=False,
+            limit_concurrency=SYNC_CONNECTIONS_MAX,
+            timeout_graceful_shutdown=STOP_SECONDS_MAX,
+            ssl_context_factory=None if tls is None else lambda _config, _default: tls.context(),
+        )
+    )
+    rounds = [asyncio.create_task(service.run()) for service in services.values()]
+    serving = asyncio.create_task(server.serve(sockets=[listening]))
+    stopping = asyncio.create_task(stop.wait())
+    try:
+        scheme = "http" if tls is None else "https"
+        shown = f"[{host}]" if ":" in host else host
+        versions = {name: service.version for name, service in services.items()}
+        on_serving(Serving(f"{scheme}://{shown}:{port}", versions, restored))
+        await asyncio.wait({stopping, serving, *rounds}, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        stopping.cancel()
+        for service in services.values():
+            service.close()
+        server.should_exit = True
+        await serving
+        results = await asyncio.gather(*rounds, return_exceptions=True)
+    for result in results:
+        if isinstance(result, BaseException):
+            raise result
+
+
+def _listen(address: TcpAddress) -> socket.socket:
+    found = socket.getaddrinfo(
+        address.host, address.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+    )
+    family, kind, protocol, _, place = found[0]
+    listening = socket.socket(family, kind, protocol)
+    try:
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listening.bind(place)
+        listening.listen(128)
+        listening.setblocking(False)
+    except OSError as problem:
+        listening.close()
+        raise error("sync.listen", f"cannot listen on {address}: {problem.strerror}") from None
+    return listening
