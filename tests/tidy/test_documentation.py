@@ -125,7 +125,8 @@ def test_commands_without_output_exist_with_their_options() -> None:
     commands = {path[1:]: command for path, command in every_command()}
     unknown = []
     for place, words in commands_shown():
-        command = commands.get(tuple(words[:2])) or commands.get(tuple(words[:1]))
+        found = (commands.get(tuple(words[:count])) for count in (3, 2, 1))
+        command = next(filter(None, found), None)
         options = {name for each in command.params for name in each.opts} if command else set()
         if not command or not {word for word in words if word.startswith("-")} <= options:
             unknown.append(f"{place}: penstock {' '.join(words)}")

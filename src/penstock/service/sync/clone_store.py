@@ -26,7 +26,7 @@ FORMAT: Final = 1
 _TABLES: Final = (
     "CREATE TABLE clone (only INTEGER PRIMARY KEY CHECK (only = 1), url TEXT NOT NULL,"
     " authorities TEXT, plaintext INTEGER NOT NULL, inode INTEGER NOT NULL, file TEXT NOT NULL,"
-    " state BLOB NOT NULL, checked_out TEXT NOT NULL, previous BLOB, target BLOB) STRICT",
+    " state BLOB NOT NULL, checked_out TEXT NOT NULL, previous BLOB, target TEXT) STRICT",
     "CREATE TABLE events (number INTEGER PRIMARY KEY, at TEXT NOT NULL, kind TEXT NOT NULL,"
     " text TEXT NOT NULL) STRICT",
 )
@@ -53,8 +53,8 @@ class CloneRow:
     one; empty if the file was not written yet."""
     previous: bytes | None = None
     """The state before, while the file is being replaced."""
-    target: bytes | None = None
-    """What the file is being replaced by."""
+    target: str | None = None
+    """Digest of what the file is being replaced by."""
 
 
 @dataclass(frozen=True, slots=True)

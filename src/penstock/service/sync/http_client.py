@@ -94,7 +94,7 @@ class SyncConnection:
         self._pause = pause
         self._client = httpx.Client(
             headers={} if not token else {"Authorization": f"Bearer {token}"},
-            verify=ssl.create_default_context() if tls is None else tls,
+            verify=_trusted(url) if tls is None else tls,
             timeout=SYNC_ANSWER_SECONDS_MAX,
             trust_env=not url.is_loopback,
             transport=transport,
@@ -205,6 +205,13 @@ class SyncConnection:
         status = answer.status_code
         what = "is not a document of a sync server" if status == httpx.codes.NOT_FOUND else "failed"
         raise error("sync.unreachable", f"{self.url} {what}: status {status}")
+
+
+def _trusted(url: DocumentUrl) -> ssl.SSLContext:
+    """Trusts the certificates of the system; without TLS none, since loading them takes long."""
+    if url.is_encrypted:
+        return ssl.create_default_context()
+    return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
 
 
 class _TransportErrors(AbstractContextManager[None]):

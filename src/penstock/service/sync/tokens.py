@@ -84,6 +84,8 @@ def revoke_token(folder: Path, account: str) -> None:
     SyncError
         ``sync.account``: there is none of this name.
     """
+    if not folder.is_dir():
+        raise error("sync.account", f"{folder} has no accounts")
     with file_lock(folder / f"{TOKENS}.lock", wait=True):
         accounts = dict(read_accounts(folder))
         if accounts.pop(account, None) is None:

@@ -1,11 +1,17 @@
 """A clone in a folder: an XML file that a person edits, and the client's state beside it.
 
-The stored state and the file change together, although no transaction spans both. A new state is
-stored with the state before and with what the file shall contain; then the file is replaced; then
-the state before is dropped. Whoever opens the folder after an interruption finds the file as it
-was, and replaces it; or replaced, and drops the state before; or edited by the person meanwhile,
-and goes back to the state before, of which the file is an edit. Nothing is requested from the
-server between the first and the last step, so the server still has what the client goes back to.
+The stored state and the file change together, although no transaction spans both:
+
+1. The new content is written to a file beside the database.
+2. The new state is stored, together with the state before and the digest of the new content.
+3. The new content is renamed to the file.
+4. The state before is dropped.
+
+Whoever opens the folder after an interruption knows by the existence of the new content whether the
+third step was taken. If it was, the fourth follows. If not, and the person has not changed the file
+meanwhile, both follow; otherwise the state before is restored, of which the file is an edit.
+Nothing is requested from the server between the second and the fourth step, so the server still has
+what the client goes back to.
 """
 
 from __future__ import annotations
@@ -139,7 +145,10 @@ class WorkingDirectory:
 
     def keep_token(self, token: str) -> None:
         """Stores the token; only its owner can read it."""
-        _replace(self.folder / STATE_FOLDER / _TOKEN, f"{token}\n".encode(), self._part, 0o600)
+        path = self.folder / STATE_FOLDER / _TOKEN
+        part = path.with_suffix(".part")
+        _write_part(part, f"{token}\n".encode(), mode=0o600)
+        _rename_part(part, path)
 
     @property
     def _part(self) -> Path:
@@ -205,11 +214,7 @@ class WorkingDirectory:
     def _submit(self, client: Client, content: bytes) -> int | None:
         if client.tree.root is None and not content.strip():
             return None
-        try:
-            return submit_edited(client, content)
-        except PenstockError as refused:
-            refused.add_note(f"in {self.file}")
-            raise
+        return submit_edited(client, content)
 
     def discard_edits(self) -> Path | None:
         """Gives up what the person has changed in the file; returns where it is kept."""
@@ -220,9 +225,13 @@ class WorkingDirectory:
             self._row.checked_out
         ):
             kept = self.folder / STATE_FOLDER / _DISCARDED
-            _replace(kept, content, self._part, 0o600)
+            part = kept.with_suffix(".part")
+            _write_part(part, content)
+            _rename_part(part, kept)
         content = self._content()
-        _replace(self.file, content, self._part, None)
+        _write_part(self._part, content, like=self.file)
+        _rename_part(self._part, self.file)
+        # If this is not reached, the file is found to be an edit without a difference.
         self._write(replace(self._row, checked_out=_digest(content)), ("discard", ""))
         return kept
 
@@ -251,35 +260,30 @@ class WorkingDirectory:
         Whether it was done. If the person changed the file since :meth:`take_edits`, the client is
         the one before, so that these edits can be taken.
         """
-        content = self._content()
         row = replace(self._row, state=self._encoded())
         if self.is_cloned and self._is_same():
             self._write(row, *events)
             return True
-        self._write(replace(row, previous=self._row.state, target=content), *events)
+        content = self._content()
+        _write_part(self._part, content, like=self.file)
+        self._write(replace(row, previous=self._row.state, target=_digest(content)), *events)
         return self._recover()
 
     def _recover(self) -> bool:
         """Completes or revokes a change of the file; whether it was not revoked."""
-        target = self._row.target
-        if target is None:
+        target, previous = self._row.target, self._row.previous
+        if target is None or previous is None:
             return True
-        assert self._row.previous is not None
-        found = self.file.read_bytes() if self.file.exists() else None
-        is_first = not self._row.checked_out and found is None
-        if is_first or (found is not None and _digest(found) == self._row.checked_out):
-            _replace(self.file, target, self._part, None)
-        elif found is None or _digest(found) != _digest(target):
-            if found is None:
-                # The person removed it: there are no edits that could be lost.
-                _replace(self.file, target, self._part, None)
-            else:
-                self._write(
-                    replace(self._row, state=self._row.previous, previous=None, target=None)
-                )
-                self.client = _restored(self._row.state)
+        if self._part.exists():
+            found = self.file.read_bytes() if self.file.exists() else None
+            # A file that the person removed has no edits that could be lost.
+            if found is not None and _digest(found) != self._row.checked_out:
+                self._write(replace(self._row, state=previous, previous=None, target=None))
+                self._part.unlink()
+                self.client = _restored(previous)
                 return False
-        self._write(replace(self._row, checked_out=_digest(target), previous=None, target=None))
+            _rename_part(self._part, self.file)
+        self._write(replace(self._row, checked_out=target, previous=None, target=None))
         return True
 
     def _is_same(self) -> bool:
@@ -349,21 +353,27 @@ def _digest(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
 
 
-def _replace(path: Path, content: bytes, part: Path, mode: int | None) -> None:
-    """Replaces a file as a whole; ``part`` is on the same file system, and may be left over."""
+def _write_part(part: Path, content: bytes, *, mode: int = 0o644, like: Path | None = None) -> None:
+    """Writes a file that will be renamed, with the permissions of another if that exists."""
     part.unlink(missing_ok=True)
-    with open(part, "xb") as file:
-        if mode is not None:
-            os.fchmod(file.fileno(), mode)
+    with open(part, "xb", opener=lambda path, flags: os.open(path, flags, mode)) as file:
         file.write(content)
         file.flush()
         os.fsync(file.fileno())
-    if mode is None and path.exists():
-        shutil.copymode(path, part)
+    if like is not None and like.exists():
+        shutil.copymode(like, part)
+    _sync_folder(part.parent)
+
+
+def _rename_part(part: Path, path: Path) -> None:
     part.replace(path)
-    for folder in {path.parent, part.parent}:
-        descriptor = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
+    _sync_folder(path.parent)
+    _sync_folder(part.parent)
+
+
+def _sync_folder(folder: Path) -> None:
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
