@@ -26,6 +26,7 @@ SOURCES = {
     "Workspaces": "workspace/limits.py",
     "Pipeline": "pipeline/limits.py",
     "Router processes": "service/router/limits.py",
+    "Synchronisation over HTTP": "service/sync/limits.py",
     "Peer processes": "service/peer/limits.py",
 }
 """Maps each heading to the module whose limits it lists."""

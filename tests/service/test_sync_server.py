@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import socket
 import sqlite3
@@ -12,10 +13,12 @@ from urllib.parse import urlsplit
 import httpx
 import pytest
 
-from penstock.errors import PenstockError
+from penstock.errors import PenstockError, error
 from penstock.service.sync import SyncConnection
+from penstock.service.sync.document_engine import DocumentEngine
+from penstock.service.sync.document_service import DocumentService
 from penstock.service.sync.tokens import TokenVerifier, create_token, read_accounts, revoke_token
-from penstock.sync import Client, SyncSubscription
+from penstock.sync import Client, Server, SyncSubscription
 from penstock.sync.message_codec import decode_messages, encode_request
 from penstock.sync.messages import CloneAnswer, CloneRequest
 from support.contracts.native_engines import needs_native
@@ -207,8 +210,13 @@ def test_a_slow_request_is_refused(
     with socket.create_connection((place.hostname, place.port or 0), timeout=60) as connection:
         head = f"POST /documents/catalogue/requests HTTP/1.1\r\nAuthorization: Bearer {token}\r\n"
         connection.sendall(f"{head}Host: x\r\nContent-Length: 2\r\n\r\nx".encode())
-        answer = connection.recv(10_000)  # the second byte never arrives
+        answer = b""
+        while not answer.endswith(b"}}"):  # the second byte of the request never arrives
+            part = connection.recv(10_000)
+            assert part, answer
+            answer += part
     assert answer.startswith(b"HTTP/1.1 408")
+    assert b'"sync.request-slow"' in answer
 
 
 def test_streams_are_limited(http: httpx.Client, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -228,6 +236,48 @@ def test_a_request_that_the_core_refuses_harms_nobody(
         assert refused.value.code == "sync.clients"
         monkeypatch.undo()
         assert len(connection.exchange(request)) == 1
+
+
+def test_a_stopping_server_refuses_requests(tmp_path: Path) -> None:
+    async def run() -> list[str]:
+        engine = DocumentEngine.open("x", tmp_path / "x.sync", DOCUMENT)
+        service = DocumentService(engine)
+        service.close()
+        with pytest.raises(PenstockError) as refused:
+            await service.answer(Client("/one", SyncSubscription("/*")).clone())
+        with pytest.raises(PenstockError) as without_stream:
+            service.require_stream("/one")
+        await service.run()
+        service.shut_down()
+        return [refused.value.code, without_stream.value.code]
+
+    assert asyncio.run(run()) == ["sync.stopping"] * 2
+
+
+def test_a_failing_store_ends_the_server_and_refuses_what_waits(tmp_path: Path) -> None:
+    class FullStore:
+        def load(self) -> None:
+            return None
+
+        def write(self, _changes: object) -> None:
+            raise error("workspace.full", "the disk is full")
+
+        def close(self) -> None:
+            pass
+
+    async def run() -> list[str]:
+        engine = DocumentEngine("x", FullStore(), Server.of_document(DOCUMENT))
+        service = DocumentService(engine)
+        rounds = asyncio.create_task(service.run())
+        codes = []
+        for waited in (service.answer(Client("/one", SyncSubscription("/*")).clone()), rounds):
+            with pytest.raises(PenstockError) as refused:
+                await waited
+            codes.append(refused.value.code)
+        service.shut_down()
+        return codes
+
+    assert asyncio.run(run()) == ["sync.stopping", "workspace.full"]
 
 
 # The store

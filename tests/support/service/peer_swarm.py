@@ -119,10 +119,10 @@ class PeerSwarm:
 def _run_process(settings: dict[str, Any], name: str, seed: str) -> None:
     from penstock.links import TcpAddress, run
     from penstock.overlay import PatternModel, PeerOptions
+    from penstock.service.addresses import parse_address
     from penstock.service.peer.options import PeerServiceOptions
     from penstock.service.peer.process import PeerTask, Report, run_peer
     from penstock.service.peer.publication import documents_of_lines
-    from penstock.service.router.addresses import parse_address
 
     token = bytes.fromhex(settings["token"])
     options = PeerServiceOptions(

@@ -17,8 +17,8 @@ from penstock.links import (
 )
 from penstock.links.limits import TOKEN_BYTES_MIN
 from penstock.overlay import PeerOptions
+from penstock.service.addresses import is_loopback
 from penstock.service.peer.limits import PEER_LINK_LIMITS, TOKEN_FILE_BYTES_MAX
-from penstock.service.router.addresses import is_loopback
 
 _LABEL = re.compile(r"\A[A-Za-z0-9._-]{1,64}\Z")
 _WILDCARDS = frozenset({"0.0.0.0", "::", ""})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from penstock.errors import PenstockError, error
 from penstock.links import Address, TcpAddress
-from penstock.service.router.addresses import parse_address
+from penstock.service.addresses import parse_address
 
 
 def peer_name(label: str, address: Address) -> str:
