@@ -74,7 +74,7 @@ spark-tests: setup $(SPARK_CLASSES)
 # With the profile of `make setup`, which has compiled the build scripts and macros already.
 crate-lint: setup
 	@if ! cargo fmt --version >/dev/null 2>&1; then $(call rust_missing,cargo fmt); \
-	else (set -x; cd native && cargo fmt --check); fi
+	else (set -x; cd native && cargo fmt --check && cargo fmt --check --manifest-path fuzz/Cargo.toml); fi
 	@if ! cargo clippy --version >/dev/null 2>&1; then $(call rust_missing,cargo clippy); \
 	else (set -x; cd native && cargo clippy --quiet --locked --profile quick --all-targets --all-features -- -D warnings); fi
 

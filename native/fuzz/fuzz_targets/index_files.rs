@@ -68,9 +68,10 @@ const KEYWORDS: [&str; 15] = [
     "\"one two one\"",
 ];
 
-const DOCUMENT: &[u8] = "<a><b k='1'><c>one</c></b><b k='2' x=''>two on three <c>on three</c><c>5</c></b>\
+const DOCUMENT: &[u8] =
+    "<a><b k='1'><c>one</c></b><b k='2' x=''>two on three <c>on three</c><c>5</c></b>\
     <p:b xmlns:p='urn:p'><c xmlns='urn:q'>two</c></p:b>zwölf<d><b><b/></b></d></a>"
-    .as_bytes();
+        .as_bytes();
 
 struct Files {
     paths: Vec<u8>,
