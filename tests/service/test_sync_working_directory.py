@@ -194,10 +194,57 @@ def test_changes_of_bare_elements_are_refused_and_kept(
     server: RunningSyncServer, tmp_path: Path
 ) -> None:
     part = Clone(tmp_path / "part", server.url(), "//price")
-    assert part.text.startswith("<catalogue><product><price>29.90</price></product>")
     part.replace("<catalogue>", "<catalogue k='v'>")
     assert refusal(part.push) == "update.bare"
     assert "k='v'" in part.text
+
+
+PRICES = """<catalogue>
+  <product>
+    <price>29.90</price>
+  </product>
+  <product>
+    <price>19.90</price>
+  </product>
+</catalogue>
+"""
+
+
+def test_bare_elements_are_indented_and_their_whitespace_does_not_count(
+    server: RunningSyncServer, tmp_path: Path, ada: Clone
+) -> None:
+    part = Clone(tmp_path / "part", server.url(), "//price")
+    assert part.text == PRICES
+    part.file.write_text("<catalogue>" + part.text.replace(" ", "").split("<catalogue>")[1])
+    assert part.push().decided == 0
+    part.replace("29.90", "27.50")
+    with WorkingDirectory.open(part.folder) as directory:
+        (edit,) = directory.edits()
+    assert str(edit) == "set /catalogue/product[0]/price/text() from '29.90' to '27.50'"
+    assert part.push().decided == 1
+    ada.pull()
+    assert ada.file.read_bytes() == DOCUMENT.replace(b"29.90", b"27.50")
+
+
+def test_an_element_that_is_inserted_beside_bare_ones(
+    server: RunningSyncServer, tmp_path: Path, ada: Clone
+) -> None:
+    part = Clone(tmp_path / "part", server.url(), "//price")
+    part.replace("</catalogue>", "  <product>\n    <price>1</price>\n  </product>\n</catalogue>")
+    with WorkingDirectory.open(part.folder) as directory:
+        directory.take_edits()
+        assert directory.edits() == []
+    part.replace("<price>1<", "<price>2<")  # while the new product is not bare
+    part.push()
+    assert part.text.count("<product>\n    <price>") == 3
+    ada.pull()
+    assert "<product><price>2</price></product>" in ada.text
+
+
+def test_elements_with_text_are_not_indented(server: RunningSyncServer, tmp_path: Path) -> None:
+    texts = Clone(tmp_path / "texts", server.url(), "//text() | //price")
+    assert texts.text.startswith("<catalogue>\n  <product><name>Kettle</name><price>29.90</price>")
+    assert texts.push().decided == 0
 
 
 def test_a_clone_of_nothing_is_an_empty_file(
@@ -209,7 +256,7 @@ def test_a_clone_of_nothing_is_an_empty_file(
     ada.replace("</catalogue>", "<missing>here</missing></catalogue>")
     ada.push()
     nothing.pull()
-    assert nothing.text == "<catalogue><missing>here</missing></catalogue>\n"
+    assert nothing.text == "<catalogue>\n  <missing>here</missing>\n</catalogue>\n"
 
 
 def test_a_removed_file_is_written_again_on_request(ada: Clone) -> None:

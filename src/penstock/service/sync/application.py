@@ -34,6 +34,7 @@ from penstock.service.sync.limits import (
     SYNC_REQUEST_SECONDS_MAX,
 )
 from penstock.service.sync.tokens import TokenVerifier
+from penstock.sync.limits import CLIENT_NAME_CHARACTERS_MAX
 from penstock.sync.message_codec import FORMAT_VERSION, encode_messages
 from penstock.sync.messages import CloneRequest, SyncRequest
 
@@ -164,6 +165,8 @@ class SyncApplication:
 
 def _check_client(client: str, account: str) -> None:
     """Clients of an account begin with its name and a slash."""
+    if not 0 < len(client) <= CLIENT_NAME_CHARACTERS_MAX:
+        raise error("sync.client-name", "the name of a client is empty or too long")
     if account and not client.startswith(f"{account}/"):
         raise error("sync.client-name", f"the name of a client of `{account}` begins with it")
 

@@ -26,7 +26,8 @@ FORMAT: Final = 1
 _TABLES: Final = (
     "CREATE TABLE clone (only INTEGER PRIMARY KEY CHECK (only = 1), url TEXT NOT NULL,"
     " authorities TEXT, plaintext INTEGER NOT NULL, inode INTEGER NOT NULL, file TEXT NOT NULL,"
-    " state BLOB NOT NULL, checked_out TEXT NOT NULL, previous BLOB, target TEXT) STRICT",
+    " state BLOB NOT NULL, checked_out TEXT NOT NULL, indented TEXT NOT NULL, previous BLOB,"
+    " target TEXT, target_indented TEXT) STRICT",
     "CREATE TABLE events (number INTEGER PRIMARY KEY, at TEXT NOT NULL, kind TEXT NOT NULL,"
     " text TEXT NOT NULL) STRICT",
 )
@@ -51,10 +52,14 @@ class CloneRow:
     checked_out: str
     """Digest of the file whose content is the cache of the state, or of ``previous`` if there is
     one; empty if the file was not written yet."""
+    indented: str = "[]"
+    """Label paths of the elements that are indented in this file, as JSON."""
     previous: bytes | None = None
     """The state before, while the file is being replaced."""
     target: str | None = None
     """Digest of what the file is being replaced by."""
+    target_indented: str | None = None
+    """Label paths that are indented in it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,8 +117,8 @@ class CloneStore:
         """The stored state, if there is one."""
         with self._translating():
             found = self._connection.execute(
-                "SELECT url, authorities, plaintext, inode, file, state, checked_out, previous,"
-                " target FROM clone"
+                "SELECT url, authorities, plaintext, inode, file, state, checked_out, indented,"
+                " previous, target, target_indented FROM clone"
             ).fetchone()
         return None if found is None else CloneRow(*found)
 
@@ -122,7 +127,8 @@ class CloneStore:
         at = datetime.now(UTC).isoformat(timespec="seconds")
         with self._translating(), self._transaction():
             self._connection.execute(
-                "INSERT OR REPLACE INTO clone VALUES (1, ?, ?, ?, ?, ?, ?, ?, ?, ?)", astuple(row)
+                "INSERT OR REPLACE INTO clone VALUES (1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                astuple(row),
             )
             self._connection.executemany(
                 "INSERT INTO events (at, kind, text) VALUES (?, ?, ?)",

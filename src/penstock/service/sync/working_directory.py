@@ -29,10 +29,17 @@ from typing import Final, Self
 
 from penstock.errors import PenstockError, error
 from penstock.service.sync.clone_store import CloneRow, CloneStore, Event
+from penstock.service.sync.file_format import (
+    decode_paths,
+    encode_paths,
+    indented_paths,
+    read_document,
+    write_document,
+)
 from penstock.service.sync.operation_text import OperationText, describe
 from penstock.service.sync.server_url import DocumentUrl, parse_url
 from penstock.sync import Client, DocumentTree, SyncSubscription
-from penstock.sync.difference import submit_edited
+from penstock.sync.difference import submit_edited_tree
 from penstock.sync.message_codec import decode_state, encode_state
 
 STATE_FOLDER: Final = ".penstock"
@@ -182,8 +189,11 @@ class WorkingDirectory:
         PenstockError
             The file is not well-formed, or has changes that are not allowed.
         """
+        content = self.read_file()
+        if _digest(content) == self._row.checked_out:
+            return []
         scratch = Client.restore(self.client.state())
-        if self._submit(scratch, self.read_file()) is None:
+        if self._submit(scratch, content) is None:
             return []
         tree = Client.restore(self.client.state()).tree
         return list(describe(scratch.pending[-1].operations, tree))
@@ -214,7 +224,10 @@ class WorkingDirectory:
     def _submit(self, client: Client, content: bytes) -> int | None:
         if client.tree.root is None and not content.strip():
             return None
-        return submit_edited(client, content)
+        return submit_edited_tree(client, self._parsed(content))
+
+    def _parsed(self, content: bytes) -> DocumentTree:
+        return read_document(content, decode_paths(self._row.indented))
 
     def discard_edits(self) -> Path | None:
         """Gives up what the person has changed in the file; returns where it is kept."""
@@ -228,7 +241,7 @@ class WorkingDirectory:
             part = kept.with_suffix(".part")
             _write_part(part, content)
             _rename_part(part, kept)
-        content = self._content()
+        content = write_document(self.client.tree, decode_paths(self._row.indented))
         _write_part(self._part, content, like=self.file)
         _rename_part(self._part, self.file)
         # If this is not reached, the file is found to be an edit without a difference.
@@ -264,9 +277,16 @@ class WorkingDirectory:
         if self.is_cloned and self._is_same():
             self._write(row, *events)
             return True
-        content = self._content()
+        paths = indented_paths(self.client.tree)
+        content = write_document(self.client.tree, paths)
         _write_part(self._part, content, like=self.file)
-        self._write(replace(row, previous=self._row.state, target=_digest(content)), *events)
+        row = replace(
+            row,
+            previous=self._row.state,
+            target=_digest(content),
+            target_indented=encode_paths(paths),
+        )
+        self._write(row, *events)
         return self._recover()
 
     def _recover(self) -> bool:
@@ -274,16 +294,18 @@ class WorkingDirectory:
         target, previous = self._row.target, self._row.previous
         if target is None or previous is None:
             return True
+        settled = replace(self._row, previous=None, target=None, target_indented=None)
         if self._part.exists():
             found = self.file.read_bytes() if self.file.exists() else None
             # A file that the person removed has no edits that could be lost.
             if found is not None and _digest(found) != self._row.checked_out:
-                self._write(replace(self._row, state=previous, previous=None, target=None))
+                self._write(replace(settled, state=previous))
                 self._part.unlink()
                 self.client = _restored(previous)
                 return False
             _rename_part(self._part, self.file)
-        self._write(replace(self._row, checked_out=target, previous=None, target=None))
+        indented = self._row.target_indented or "[]"
+        self._write(replace(settled, checked_out=target, indented=indented))
         return True
 
     def _is_same(self) -> bool:
@@ -292,15 +314,10 @@ class WorkingDirectory:
             found = self.read_file()
             if _digest(found) != self._row.checked_out:
                 return False
-            tree = DocumentTree.read(found)
+            tree = self._parsed(found)
         except PenstockError:
             return False
         return tree.canonical_xml(exclusive=True) == self.client.canonical_xml(exclusive=True)
-
-    def _content(self) -> bytes:
-        """The file of the client's cache; empty if the subscription selects nothing."""
-        content = self.client.canonical_xml()
-        return content + b"\n" if content else b""
 
     def _encoded(self) -> bytes:
         return encode_state(self.client.state())

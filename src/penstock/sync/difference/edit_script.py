@@ -51,7 +51,14 @@ def submit_edited(client: Client, document: bytes, *, limits: Limits | None = No
     >>> [type(each).__name__ for each in client.pending[0].operations]
     ['Insert', 'Delete']
     """
-    edited = DocumentTree.read(document, limits=limits)
+    return submit_edited_tree(client, DocumentTree.read(document, limits=limits))
+
+
+def submit_edited_tree(client: Client, edited: DocumentTree) -> int | None:
+    """Makes a statement of the difference between a client's cache and an edited tree.
+
+    Returns and raises as :func:`submit_edited` does.
+    """
     if edited.canonical_xml(exclusive=True) == client.canonical_xml(exclusive=True):
         return None
     return client.change(
