@@ -139,6 +139,7 @@ def test_an_edit_while_the_file_is_saved(url: str, monkeypatch: pytest.MonkeyPat
         (("token", "create", "a b", "--store", "s"), "sync.account"),
         (("token", "revoke", "ada", "--store", "s"), "sync.account"),
         (("clone", "menu"), "sync.url"),
+        (("clone", "https://127.0.0.1:1/a", "--tls-authorities", "menu.xml"), "sync.tls"),
         (("clone", "http://127.0.0.1:1/a", "--query", "/a["), "query."),
         (("status",), "sync.no-clone"),
         (("push", "-f", "nowhere"), "sync.no-clone"),

@@ -14,6 +14,7 @@ import httpx
 import pytest
 
 from penstock.errors import PenstockError, error
+from penstock.links import ClientTls, ServerTls
 from penstock.service.sync import SyncConnection
 from penstock.service.sync.document_engine import DocumentEngine
 from penstock.service.sync.document_service import DocumentService
@@ -22,6 +23,7 @@ from penstock.sync import Client, Server, SyncSubscription
 from penstock.sync.message_codec import decode_messages, encode_request
 from penstock.sync.messages import CloneAnswer, CloneRequest
 from support.contracts.native_engines import needs_native
+from support.links.certificates import Authority
 from support.service.running_sync_server import RunningSyncServer, running_sync_server
 
 pytestmark = needs_native
@@ -279,6 +281,40 @@ def test_a_failing_store_ends_the_server_and_refuses_what_waits(tmp_path: Path) 
         return codes
 
     assert asyncio.run(run()) == ["sync.stopping", "workspace.full"]
+
+
+# TLS
+
+
+def test_a_client_verifies_the_certificate_of_the_server(
+    store: Path, document: Path, token: str, tmp_path: Path
+) -> None:
+    authority, other = (Authority.create(tmp_path, name) for name in ("ours", "other"))
+    certificate, key = authority.sign("localhost")
+    tls = ServerTls(certificate=certificate, key=key)
+    with running_sync_server(store, {"catalogue": document}, tls=tls) as server:
+        assert server.serving.url.startswith("https://127.0.0.1:")
+        for trusted, code in ((authority, ""), (other, "sync.unreachable")):
+            context = ClientTls(authorities=trusted.path).context()
+            with SyncConnection(
+                server.url(), token=token, tls=context, pause=lambda _seconds: None
+            ) as connection:
+                try:
+                    assert connection.describe().account == "ada"
+                except PenstockError as refused:
+                    assert refused.code == code  # noqa: PT017
+                else:
+                    assert not code
+
+
+def test_files_that_are_no_certificates(store: Path, document: Path, token: str) -> None:
+    tls = ServerTls(certificate=document, key=document)
+    with (
+        pytest.raises(PenstockError) as refused,
+        running_sync_server(store, {"catalogue": document}, tls=tls),
+    ):
+        pass
+    assert refused.value.code == "sync.tls"
 
 
 # The store

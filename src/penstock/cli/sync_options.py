@@ -71,7 +71,10 @@ def trusted(authorities: Path | None) -> ssl.SSLContext | None:
         return None
     from penstock.links import ClientTls
 
-    return ClientTls(authorities=authorities).context()
+    try:
+        return ClientTls(authorities=authorities).context()
+    except (ssl.SSLError, ValueError) as problem:
+        raise error("sync.tls", f"{authorities}: {problem}") from None
 
 
 def connection_of(directory: WorkingDirectory) -> SyncConnection:

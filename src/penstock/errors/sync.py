@@ -86,6 +86,11 @@ ERRORS: dict[str, ErrorSpec] = {
         "Create a token with `penstock sync token create NAME`, and use TLS; on addresses of this"
         " machine `--insecure` does without tokens, and `--plaintext` sends tokens without TLS.",
     ),
+    "sync.tls": ErrorSpec(
+        SyncError,
+        "a certificate or key cannot be used",
+        "Give PEM files: the server's certificate with its key, or the certificates to trust.",
+    ),
     "sync.document": ErrorSpec(
         SyncError,
         "a server has no such document, or nothing to serve",

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from queue import Queue
 
-from penstock.links import TcpAddress
+from penstock.links import ServerTls, TcpAddress
 from penstock.service.sync.process import ServeOptions, Serving, run_server
 from penstock.service.sync.server_url import DocumentUrl, parse_url
 
@@ -29,7 +29,11 @@ class RunningSyncServer:
 
 @contextlib.contextmanager
 def running_sync_server(
-    folder: Path, documents: Mapping[str, Path] | None = None, *, insecure: bool = False
+    folder: Path,
+    documents: Mapping[str, Path] | None = None,
+    *,
+    insecure: bool = False,
+    tls: ServerTls | None = None,
 ) -> Iterator[RunningSyncServer]:
     """Runs a server for the context; raises what it raises."""
     options = ServeOptions(
@@ -37,6 +41,7 @@ def running_sync_server(
         listen=TcpAddress("127.0.0.1", 0),
         documents=documents or {},
         insecure=insecure,
+        tls=tls,
     )
     started: Queue[tuple[Serving, asyncio.AbstractEventLoop, asyncio.Event] | BaseException]
     started = Queue()

@@ -7,6 +7,7 @@ import contextlib
 import re
 import signal
 import socket
+import ssl
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -141,9 +142,9 @@ async def _serve(
     on_serving: Callable[[Serving], None],
     stop: asyncio.Event,
 ) -> None:
+    tls = None if options.tls is None else _tls_context(options.tls)
     listening = _listen(options.listen)
     host, port = listening.getsockname()[:2]
-    tls = options.tls
     tokens = None if options.insecure else TokenVerifier(options.folder)
     server = _Server(
         uvicorn.Config(
@@ -155,7 +156,7 @@ async def _serve(
             proxy_headers=False,
             limit_concurrency=SYNC_CONNECTIONS_MAX,
             timeout_graceful_shutdown=STOP_SECONDS_MAX,
-            ssl_context_factory=None if tls is None else lambda _config, _default: tls.context(),
+            ssl_context_factory=None if tls is None else lambda _config, _default: tls,
         )
     )
     rounds = [asyncio.create_task(service.run()) for service in services.values()]
@@ -177,6 +178,13 @@ async def _serve(
     for result in results:
         if isinstance(result, BaseException):
             raise result
+
+
+def _tls_context(tls: ServerTls) -> ssl.SSLContext:
+    try:
+        return tls.context()
+    except (ssl.SSLError, ValueError) as problem:
+        raise error("sync.tls", f"{tls.certificate}, {tls.key}: {problem}") from None
 
 
 def _listen(address: TcpAddress) -> socket.socket:
