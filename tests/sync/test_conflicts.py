@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+import pytest
+
 from penstock.language.updates.ast import Name
 from penstock.sync import Client, Outcome, SyncSubscription
 from penstock.sync.document_tree import NewNode, NodeKind, Place
 from penstock.sync.messages import SubmittedStatement, SyncRequest
 from penstock.sync.operations import Insert, Rename, SetAttribute
+from penstock.sync.update_log import LogEntry, UpdateLog
 from support.contracts.native_engines import needs_native
 from support.sync_network import Neighbourhood
 
@@ -241,3 +246,26 @@ def test_a_restored_client_goes_on() -> None:
     assert b"<b>one</b>" in net.document
     assert b"<x>" not in net.document
     net.check()
+
+
+def test_many_deletions_look_at_the_log_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    net = Neighbourhood(b"<r>" + b"<a><b>1</b></a>" * 30 + b"</r>", one="/*", two="/*")
+    for number in range(30):
+        net["one"].update(f"/r/a[{number}]/b/*!update('x')")
+    net["two"].update("/r/a!delete()")
+    net.push("one")
+    looks: list[int] = []
+    after = UpdateLog.after
+
+    def counted(log: UpdateLog, version: int) -> Sequence[LogEntry]:
+        looks.append(version)
+        return after(log, version)
+
+    monkeypatch.setattr(UpdateLog, "after", counted)
+    net.server.receive(net["two"].request())
+    net.server._decide_statements()
+    assert looks == [0]
+    monkeypatch.undo()
+    net.deliver(net.server.round())
+    net.push("one")
+    assert told(net, "one") == [(Outcome.DELETED_UNDER, number, "two") for number in range(1, 31)]

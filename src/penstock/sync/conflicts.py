@@ -168,6 +168,7 @@ class StatementDecider:
         )
         for operation in statement.operations:
             run.run(operation)
+        run.tell_deleted_under()
         return LogEntry(
             author.version,
             client,
@@ -189,6 +190,8 @@ class _StatementRun:
     replicas: frozenset[int]
     changes: list[Change]
     size_max: int
+    deleted: set[NodeId] = field(default_factory=set)
+    """Nodes that the statement deleted."""
     decision: Decision = field(default_factory=Decision)
 
     def run(self, operation: Operation) -> None:
@@ -220,7 +223,7 @@ class _StatementRun:
         # If the effect is there already, both authors have deleted the node.
         self._apply(operation)
         if is_new:
-            self._tell_deleted_under(node)
+            self.deleted.add(node)
 
     def _change(self, operation: Operation) -> None:
         if isinstance(operation, Restore):
@@ -339,17 +342,34 @@ class _StatementRun:
             reason = "another client, who did not know it, set the same later"
             self._tell(writer, Outcome.OVERWRITTEN, touched(effect), self.author.client, reason)
 
-    def _tell_deleted_under(self, node: NodeId) -> None:
-        """Tells the authors of unknown operations inside a deleted subtree."""
+    def tell_deleted_under(self) -> None:
+        """Tells the authors of unknown operations inside the subtrees that the statement deleted.
+
+        Once for all of them: the log may have many entries, and the statement many deletions.
+        """
+        if not self.deleted:
+            return
+        is_inside: dict[NodeId, bool] = {}
         for entry in self.log.after(max(self.base, self.log.start)):
             author = Author(entry.version, entry.client, entry.number)
             if self._knows(author):
                 continue
             for effect in entry.effects:
                 inner = touched(effect)
-                if not isinstance(effect, Delete) and self.tree.is_inside(inner, node):
+                if not isinstance(effect, Delete) and self._is_deleted(inner, is_inside):
                     reason = "another client, who did not know it, deleted the node"
                     self._tell(author, Outcome.DELETED_UNDER, inner, self.author.client, reason)
+
+    def _is_deleted(self, node: NodeId, known: dict[NodeId, bool]) -> bool:
+        """Whether the statement deleted the node or one above it."""
+        path: list[NodeId] = []
+        at: NodeId | None = node
+        while at is not None and at not in known and at not in self.deleted:
+            path.append(at)
+            at = self.tree.parent(at)
+        found = at is not None and (at in self.deleted or known[at])
+        known.update(dict.fromkeys(path, found))
+        return found
 
     def _tell(self, to: Author, outcome: Outcome, node: NodeId, by: str, reason: str) -> None:
         report = Report(outcome, to.number, node, by, reason)
