@@ -21,7 +21,7 @@ from penstock.routing.last_offsets import AnnouncedUnder, decode_last_offsets
 from penstock.routing.native_route_table import NativeRouteTable
 from penstock.routing.reference.match_list import MatchList, encode_match_list
 from penstock.routing.reference.route_table import ReferenceRouteTable
-from penstock.routing.routes import RouteTable
+from penstock.routing.routes import Container, DecidedRoutes, RouteTable
 from penstock.routing.skeleton import SkeletonFilter, encode_skeleton
 from penstock.routing.vocabulary import Vocabulary
 
@@ -58,7 +58,8 @@ def _table(table: RouteTable) -> RouteTable:
     table.add(2, [(10 + number, digest) for number, digest in enumerate(digests)])
     table.announce(_SOURCE, [pattern.digest for pattern in _ANNOUNCED], ())
     table.announce(2, [digests[1]], ())
-    table.set_containers(_SOURCE, [(3, digests[2]), (13, digests[2])])
+    container = Container(digests[2], is_equivalent=False)
+    table.set_containers(_SOURCE, [(3, container), (13, container._replace(is_equivalent=True))])
     return table
 
 
@@ -84,6 +85,13 @@ def seeds() -> list[bytes]:
     ]
 
 
+def _decided(table: RouteTable, encoded: bytes) -> DecidedRoutes | None:
+    try:
+        return table.of_header(_SOURCE, encoded, _ATTESTED, _SET)
+    except ValueError:
+        return None
+
+
 def run_input(data: bytes) -> None:
     """Decode a section."""
     if not data:
@@ -104,6 +112,8 @@ def run_input(data: bytes) -> None:
         elif kind == 4:
             encoded = _FIXED + section
             encoded += zlib.crc32(encoded).to_bytes(4, "little")
+            one, two = (_decided(table, encoded) for table in _TABLES)
+            assert one == two
             sections = decode_header(encoded, _ATTESTED, _SET)
             assert encode_header(_ATTESTED, _SET, sections) == encoded
         elif kind == 5:

@@ -10,6 +10,8 @@ from hypothesis import strategies as st
 
 from penstock.matching import Matches, SubscriptionIndex
 from penstock.native import native
+from penstock.routing.annotation_header import MATCH_LIST_SECTION, encode_header
+from penstock.routing.limits import ANNOTATION_BYTES_MAX
 from penstock.routing.native_route_table import NativeRouteTable
 from penstock.routing.reference.match_list import (
     MatchList,
@@ -17,7 +19,7 @@ from penstock.routing.reference.match_list import (
     encode_match_list,
 )
 from penstock.routing.reference.route_table import ReferenceRouteTable
-from penstock.routing.routes import LOCAL, Routes, RouteTable
+from penstock.routing.routes import LOCAL, Container, Routes, RouteTable
 
 pytestmark = pytest.mark.skipif(native is None, reason="compares with the native core")
 
@@ -46,6 +48,22 @@ def test_reference_decodes_and_refuses_like_the_native_core(encoded: bytes, size
     assert outcomes[0] == outcomes[1]
 
 
+@given(st.binary(max_size=40), st.sampled_from([b"set", b"other", b"se"]))
+def test_tables_agree_on_headers_that_make_no_sense(body: bytes, stated: bytes) -> None:
+    # With a valid checksum, as a faulty neighbour would send them.
+    encoded = encode_header(b"attested", b"set" + body, {})
+    outcomes = []
+    for table in (NativeRouteTable(), ReferenceRouteTable()):
+        table.announce(1, [b"a" * 16], [])
+        table.set_containers(1, [])
+        for header in (encoded, encoded[:-1], b"", encoded + bytes(ANNOTATION_BYTES_MAX)):
+            try:
+                outcomes.append(table.of_header(1, header, b"attested", stated))
+            except ValueError:
+                outcomes.append(None)
+    assert outcomes[:4] == outcomes[4:]
+
+
 def _outcome(table: RouteTable, encoded: bytes) -> Routes | str:
     try:
         return table.of_match_list(1, encoded)
@@ -71,17 +89,26 @@ def test_tables_agree_on_lists(
     )
     routes = []
     splits = []
-    containers: dict[int, bytes] | None = None
+    containers: dict[int, Container] | None = None
     for table in tables:
         table.announce(1, announced, [])
         assert table.must_be_prepared(1)
+        header = encode_header(b"attested", b"set", {MATCH_LIST_SECTION: match_list, 9: b""})
+        assert table.of_header(1, header, b"attested", b"set") is None
         unannounced = sorted(table.unannounced(1))
         if containers is None:
             choices = st.sampled_from(sorted(announced)) if announced else st.just(bytes(16))
-            containers = {number: data.draw(choices) for number in unannounced}
+            containers = {
+                number: Container(data.draw(choices), data.draw(st.booleans()))
+                for number in unannounced
+            }
         assert sorted(containers) == unannounced
         table.set_containers(1, containers.items())
         routes.append(table.of_match_list(1, match_list))
+        decided = table.of_header(1, header, b"attested", b"set")
+        assert decided == (None if routes[-1].is_undecided else tuple(routes[-1][:2]))
+        without_list = encode_header(b"attested", b"set", {9: match_list})
+        assert table.of_header(1, without_list, b"attested", b"set") is None
         split = tuple(map(sorted, table.split_match_list(1, match_list)))
         splits.append(split)
         assert _comparable(table.of_numbers(split[0], 1))[:3] == _comparable(routes[-1])[:3]

@@ -64,6 +64,10 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<outcomes::Handles>()?;
     module.add_class::<label_paths::LabelPaths>()?;
     module.add_class::<route_table::RouteTable>()?;
+    module.add_function(wrap_pyfunction!(
+        route_table::encode_annotation_header,
+        module
+    )?)?;
     module.add_class::<label_paths::Vocabulary>()?;
     module.add_class::<label_paths::ClassifiedPaths>()?;
     module.add_class::<label_paths::MainPaths>()?;

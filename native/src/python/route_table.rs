@@ -7,10 +7,15 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
 use super::outcomes::Handles;
-use crate::routes::route_table::{Digest, RouteTable as NativeTable, Routes};
+use crate::routes::annotation_header;
+use crate::routes::match_list::Malformed;
+use crate::routes::route_table::{Container, Digest, RouteTable as NativeTable, Routes};
 
 /// `(local numbers, groups and match lists, unknown local numbers, whether something is undecided)`
 type RoutesTuple<'py> = (Vec<u32>, Vec<(u32, Bound<'py, PyBytes>)>, Vec<u32>, bool);
+
+/// The first two of them: the others are empty if a match list decides everything.
+type DecidedTuple<'py> = (Vec<u32>, Vec<(u32, Bound<'py, PyBytes>)>);
 
 /// Decides where documents go.
 #[pyclass(frozen, module = "penstock._native")]
@@ -60,10 +65,23 @@ impl RouteTable {
         self.table().unannounced(group)
     }
 
-    /// States the containers of unannounced targets; `digests` has 16 bytes for each number.
-    fn set_containers(&self, group: u32, numbers: Vec<u32>, digests: &[u8]) -> PyResult<()> {
+    /// States the containers of unannounced targets, each with its digest and whether it is equivalent;
+    /// `digests` has 16 bytes for each number.
+    fn set_containers(
+        &self,
+        group: u32,
+        numbers: Vec<(u32, bool)>,
+        digests: &[u8],
+    ) -> PyResult<()> {
         let digests = parts_of(digests, numbers.len())?;
         let containers = numbers.into_iter().zip(digests.iter().copied());
+        let containers = containers.map(|((number, is_equivalent), digest)| {
+            let container = Container {
+                digest,
+                is_equivalent,
+            };
+            (number, container)
+        });
         self.table().set_containers(group, containers);
         Ok(())
     }
@@ -97,7 +115,36 @@ impl RouteTable {
     /// Numbers of the targets that a match list proves to match, and of those that it leaves open.
     fn split_match_list(&self, source: u32, list: &[u8]) -> PyResult<(Vec<u32>, Vec<u32>)> {
         let split = self.table().split_match_list(source, list);
-        split.map_err(|_| PyValueError::new_err("the match list is malformed"))
+        split.map_err(malformed)
+    }
+
+    /// The routes that the match list of a header decides, which is its section of this number. `None` if
+    /// there is no list, if it leaves something to be decided, or if containers must be stated first.
+    /// The header must attest these bytes and refer to this announced set.
+    #[allow(clippy::too_many_arguments)] // what a header is checked against
+    fn of_header<'py>(
+        &self,
+        py: Python<'py>,
+        source: u32,
+        header: &[u8],
+        attested: &[u8],
+        announced: &[u8],
+        bytes_max: usize,
+        list_section: u8,
+    ) -> PyResult<Option<DecidedTuple<'py>>> {
+        let sections = annotation_header::decode(header, attested, announced, bytes_max)
+            .map_err(|error| PyValueError::new_err(error.message()))?;
+        let mut table = self.table();
+        let list = sections.iter().find(|section| section.0 == list_section);
+        let Some((_, list)) = list.filter(|_| !table.must_be_prepared(source)) else {
+            return Ok(None);
+        };
+        let routes = table.of_match_list(source, list).map_err(malformed)?;
+        if routes.is_undecided {
+            return Ok(None);
+        }
+        let (local, forwards, ..) = routes_tuple(py, routes);
+        Ok(Some((local, forwards)))
     }
 
     /// The routes that a match list decides.
@@ -108,9 +155,30 @@ impl RouteTable {
         list: &[u8],
     ) -> PyResult<RoutesTuple<'py>> {
         let routes = self.table().of_match_list(source, list);
-        let routes = routes.map_err(|_| PyValueError::new_err("the match list is malformed"))?;
-        Ok(routes_tuple(py, routes))
+        Ok(routes_tuple(py, routes.map_err(malformed)?))
     }
+}
+
+fn malformed(_: Malformed) -> PyErr {
+    PyValueError::new_err("the match list is malformed")
+}
+
+/// A header of annotations; see [`annotation_header::encode`].
+#[pyfunction]
+pub fn encode_annotation_header<'py>(
+    py: Python<'py>,
+    attested: &[u8],
+    announced: &[u8],
+    sections: Vec<(u8, Bound<'py, PyBytes>)>,
+) -> Bound<'py, PyBytes> {
+    let sections: Vec<annotation_header::Section<'_>> = sections
+        .iter()
+        .map(|(number, content)| (*number, content.as_bytes()))
+        .collect();
+    PyBytes::new(
+        py,
+        &annotation_header::encode(attested, announced, &sections),
+    )
 }
 
 /// Cuts `count` digests.

@@ -5,9 +5,9 @@
 //! digest of its pattern. The patterns of a neighbour are ranked by digest; so are the patterns of the
 //! set that is announced to it.
 //!
-//! A match list of a neighbour decides a target if the announced set has the target's own pattern.
-//! Otherwise the target is undecided if the pattern that contains it matched, and does not match if
-//! that pattern did not.
+//! A match list of a neighbour decides a target if the announced set has the target's own pattern, or
+//! one that is proved to match the same documents. Otherwise the target is undecided if the pattern
+//! that contains it matched, and does not match if that pattern did not.
 
 use std::sync::Arc;
 
@@ -46,6 +46,15 @@ struct Target {
     digest: Digest,
 }
 
+/// The announced pattern that contains a target whose own pattern is not announced.
+#[derive(Clone, Copy)]
+pub struct Container {
+    /// The digest of the announced pattern.
+    pub digest: Digest,
+    /// Whether the target matches the same documents, so that the announced pattern decides it.
+    pub is_equivalent: bool,
+}
+
 /// Where a document goes, and what is undecided.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Routes {
@@ -63,8 +72,8 @@ pub struct Routes {
 #[derive(Default)]
 struct Announced {
     digests: HashSet<Digest, FastState>,
-    /// By number: the announced pattern that contains a target whose own pattern is not announced.
-    containers: HashMap<u32, Digest, FastState>,
+    /// By number, for targets whose own pattern is not announced.
+    containers: HashMap<u32, Container, FastState>,
     /// By rank, in two parts: where the targets of a pattern begin, and where those among them begin
     /// that it contains, but does not decide. Empty if it must be built.
     starts: Vec<(u32, u32)>,
@@ -138,11 +147,12 @@ impl RouteTable {
     pub fn set_containers(
         &mut self,
         group: u32,
-        containers: impl IntoIterator<Item = (u32, Digest)>,
+        containers: impl IntoIterator<Item = (u32, Container)>,
     ) {
         let announced = self.announced.entry(group).or_default();
         announced.starts.clear();
         announced.containers = containers.into_iter().collect();
+        self.build(group);
     }
 
     /// Whether [`RouteTable::set_containers`] must be called before a list of the group is used.
@@ -328,8 +338,8 @@ impl RouteTable {
                 continue;
             }
             let container = announced.containers.get(&number);
-            match container.and_then(|container| rank_of.get(container)) {
-                Some(&rank) => entries.push((rank, true, code, number)),
+            match container.and_then(|each| Some((each, rank_of.get(&each.digest)?))) {
+                Some((each, &rank)) => entries.push((rank, !each.is_equivalent, code, number)),
                 None => uncontained.push(number),
             }
         }
@@ -408,6 +418,13 @@ mod tests {
         [byte; 16]
     }
 
+    fn container(byte: u8, is_equivalent: bool) -> Container {
+        Container {
+            digest: digest(byte),
+            is_equivalent,
+        }
+    }
+
     fn list(matched: &[u32], unknown: &[u32]) -> MatchList {
         MatchList {
             matched: matched.to_vec(),
@@ -451,7 +468,7 @@ mod tests {
         let mut unannounced = table.unannounced(1);
         unannounced.sort_unstable();
         assert_eq!(unannounced, [2, 3]);
-        table.set_containers(1, [(2, digest(90)), (3, digest(90))]);
+        table.set_containers(1, [(2, container(90, false)), (3, container(90, false))]);
         let decided = table.of_match_list(1, &list(&[0], &[]).encode());
         assert!(!decided.expect("a list").is_undecided);
         let undecided = table.of_match_list(1, &list(&[1], &[]).encode());
@@ -460,7 +477,15 @@ mod tests {
             .split_match_list(1, &list(&[0], &[1]).encode())
             .expect("a list");
         assert_eq!((matched.len(), undecided.len()), (2, 2));
-        table.set_containers(1, [(2, digest(90))]);
+        table.set_containers(1, [(2, container(90, true)), (3, container(90, true))]);
+        let decided = table.of_match_list(1, &list(&[1], &[]).encode());
+        let expected = Routes {
+            local: vec![2],
+            forwards: vec![(2, list(&[1], &[]))],
+            ..Routes::default()
+        };
+        assert_eq!(decided, Ok(expected));
+        table.set_containers(1, [(2, container(90, false))]);
         let uncontained = table.of_match_list(1, &list(&[0], &[]).encode());
         assert!(uncontained.expect("a list").is_undecided);
     }

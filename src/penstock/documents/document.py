@@ -32,13 +32,9 @@ class Header:
     def __post_init__(self) -> None:
         # Copied, so that later changes of the caller's mapping do not affect the header.
         object.__setattr__(self, "fields", dict(self.fields))
-        for name, value in (
-            ("publisher", self.publisher),
-            ("schema", self.schema),
-            ("id", self.id),
-        ):
-            if not value.isascii():
-                _check_text(name, value)
+        if not (self.publisher.isascii() and self.schema.isascii() and self.id.isascii()):
+            for name in ("publisher", "schema", "id"):
+                _check_text(name, getattr(self, name))
         for name, value in self.fields.items():
             if not (name.isascii() and value.isascii()):
                 _check_text(f"field {name!a}", name + value)

@@ -2,27 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Final
+from typing import Final, NamedTuple
 
 from penstock.documents import Document
 from penstock.native import native
 from penstock.routing.annotation_kinds import AnnotationKind
-from penstock.routing.annotations import Parts
+from penstock.routing.annotations import DocumentAnnotations, Parts
 from penstock.routing.interest_index import InterestIndex, LocalTarget, Target, Targets
 from penstock.routing.last_offsets import AnnouncedUnder
 from penstock.routing.member_names import member_of
+from penstock.routing.neighbour_router import NeighbourRouter, prepared_patterns
 from penstock.routing.patterns import UNIVERSAL
 from penstock.routing.received_annotations import DataFilters
-from penstock.routing.sent_annotations import divided
+from penstock.routing.routes import Container
+from penstock.routing.sent_annotations import DATA_KINDS, divided
 from penstock.routing.stored_interest import Announcement
 
 _MATCH_LIST_ALONE: Final = frozenset({AnnotationKind.MATCH_LIST})
 
 
-@dataclass(frozen=True, slots=True)
-class AnnotatedDecision:
+class AnnotatedDecision(NamedTuple):
     """Where annotations send a document."""
 
     targets: Targets
@@ -33,6 +35,20 @@ class AnnotatedDecision:
     """How much of the document was read."""
 
 
+class AnnotatedDocument(NamedTuple):
+    """A document with the annotations that a neighbour sent."""
+
+    document: Document
+    header: bytes
+    """The annotations, encoded."""
+
+    headers: DocumentAnnotations
+    """Checks them."""
+
+    is_mapped: bool
+    """Whether the document is matched under a mapping."""
+
+
 class AnnotationDecider:
     """Decides documents by the annotations of neighbours.
 
@@ -40,50 +56,89 @@ class AnnotationDecider:
     ----------
     index
         The targets of the router.
+    cpu_time
+        The CPU time that was used so far, in nanoseconds.
+    is_adaptive
+        Whether neighbours choose kinds by what they save; then filters are prepared more rarely.
     """
 
-    def __init__(self, index: InterestIndex) -> None:
+    def __init__(
+        self, index: InterestIndex, cpu_time: Callable[[], int], *, is_adaptive: bool
+    ) -> None:
         self._index = index
+        self._cpu_time = cpu_time
+        self.is_adaptive = is_adaptive
         self._filters: dict[tuple[str, bool], DataFilters] = {}
         self._version = index.version
 
-    def decide(
-        self, parts: Parts, document: Document, source: str, announced: Announcement
+    def by_match_list(
+        self, header: bytes, headers: DocumentAnnotations, source: NeighbourRouter
     ) -> AnnotatedDecision | None:
-        """Where a document goes; ``None`` if it must be read to its end.
+        """Where a document goes if the match list alone decides it, as most do.
+
+        Otherwise, :meth:`decide` uses the other annotations too.
 
         Parameters
         ----------
-        parts
-            The annotations by kind. Of a document that is matched under a mapping, only those that
-            name patterns: its label paths are not those that queries refer to.
-        document
-            The document.
+        header, headers
+            The annotations, encoded, and what checks them.
         source
-            The neighbour that sent it.
-        announced
-            What is announced to that neighbour.
+            The neighbour that sent them.
 
         Raises
         ------
         ValueError
-            An annotation is malformed.
+            The annotations do not apply, or the list is malformed.
         """
-        match_list = parts.get(AnnotationKind.MATCH_LIST)
-        container_of = partial(_container, announced)
-        if match_list is not None:
-            targets = self._index.decide(match_list, source, container_of)
-            if targets is not None:
-                return AnnotatedDecision(targets, _MATCH_LIST_ALONE)
-        if len(parts) == (match_list is not None):
+        targets = self._index.decide(header, headers.attested, source.announced_digest, source.name)
+        return None if targets is None else AnnotatedDecision(targets, _MATCH_LIST_ALONE)
+
+    def decide(
+        self, annotated: AnnotatedDocument, source: NeighbourRouter
+    ) -> AnnotatedDecision | None:
+        """Where a document goes that :meth:`by_match_list` does not decide.
+
+        ``None`` if it must be read to its end.
+
+        Parameters
+        ----------
+        annotated
+            The document and its annotations.
+        source
+            The neighbour that sent it.
+
+        Raises
+        ------
+        ValueError
+            The annotations do not apply, or one of them is malformed.
+        """
+        header, headers = annotated.header, annotated.headers
+        begin = self._cpu_time()
+        parts = headers.decode(header, source.announced_digest)
+        if _lists(parts) and self._index.must_be_prepared(source.name):
+            if not self._index.prepare(source.name, partial(_container, source.announced)):
+                return None
+            decision = self.by_match_list(header, headers, source)
+            if decision is not None:
+                return decision
+        if annotated.is_mapped:
+            # Label paths are those of the original, and queries refer to the rewritten document.
+            parts = {kind: part for kind, part in parts.items() if kind not in DATA_KINDS}
+        if parts.keys() <= _MATCH_LIST_ALONE:
             return None
+        known = self._known_by_lists(parts, source.name)
+        decision = self._by_data(parts, annotated.document, source, known)
+        deciding = self._cpu_time() - begin - known.reading
+        kinds = parts.keys() - _MATCH_LIST_ALONE
+        source.received_gain.took(reading=known.reading, deciding=deciding, kinds=kinds)
+        return decision
+
+    def _known_by_lists(self, parts: Parts, source: str) -> _Known:
+        """What lists of patterns decide."""
         matched, undecided, used = set[int](), set[int](), set[AnnotationKind]()
         for kind, encoded in _lists(parts).items():
-            split = self._index.split(encoded, source, container_of)
-            if split is None:
-                return None
+            proved, open_ = self._index.split(encoded, source)
             used.add(kind)
-            proved, open_ = split
             match kind:
                 case AnnotationKind.MATCH_LIST:
                     matched, undecided = proved, open_
@@ -94,20 +149,20 @@ class AnnotationDecider:
         if not used & {AnnotationKind.MATCH_LIST, AnnotationKind.NEGATIVE_SUBSCRIPTIONS}:
             undecided = set(self._index.targets_outside(source))
         undecided -= matched
-        return self._by_data(parts, document, (source, announced), _Known(matched, undecided, used))
+        return _Known(matched, undecided, used)
 
     def _by_data(
         self,
         parts: Parts,
         document: Document,
-        neighbour: tuple[str, Announcement],
+        source: NeighbourRouter,
         known: _Known,
     ) -> AnnotatedDecision | None:
         """Decides what lists of patterns leave undecided."""
-        source, announced = neighbour
         filters = None
         if known.undecided:
-            filters = self._filters_for(source, announced, AnnotationKind.MATCH_LIST in parts)
+            has_match_list = AnnotationKind.MATCH_LIST in parts
+            filters = self._filters_for(source.name, source.announced, has_match_list)
         if filters is not None:
             proved, used = filters.decide(parts, known.undecided, document.header)
             known.matched |= proved
@@ -117,13 +172,15 @@ class AnnotationDecider:
             stop_at = filters.stop_at(parts, known.undecided) if filters is not None else None
             if stop_at is None or stop_at >= len(document.content):
                 return None
+            begin = self._cpu_time()
             read = self._index.match_prefix(document, stop_at)
+            known.reading = self._cpu_time() - begin
             if read is None:
                 return None
             numbers, bytes_read = read
             known.matched |= known.undecided & numbers
             known.used.add(AnnotationKind.POSITIVE_DATA)
-        targets = self._index.routes_of(known.matched, source)
+        targets = self._index.routes_of(known.matched, source.name)
         return AnnotatedDecision(targets, frozenset(known.used), bytes_read)
 
     def _filters_for(
@@ -140,7 +197,8 @@ class AnnotationDecider:
         if key not in self._filters:
             index = self._index
             open_ = index.unannounced(source) if has_match_list else index.targets_outside(source)
-            if native is None or not index.can_prepare(len(open_)):
+            prepared = prepared_patterns(index.documents_since_change, is_adaptive=self.is_adaptive)
+            if native is None or len(open_) > prepared:
                 return None
             self._filters[key] = _filters(open_, announced)
         return self._filters[key]
@@ -153,6 +211,8 @@ class _Known:
     matched: set[int]
     undecided: set[int]
     used: set[AnnotationKind]
+    reading: int = 0
+    """CPU time of reading a part of the document, in nanoseconds."""
 
 
 def _lists(parts: Parts) -> dict[AnnotationKind, bytes]:
@@ -183,6 +243,10 @@ def _filters(targets: dict[int, Target], announced: Announcement) -> DataFilters
     return DataFilters(patterns, rows)
 
 
-def _container(announced: Announcement, target: Target) -> bytes:
-    """The digest of the announced pattern that contains the pattern of a target."""
-    return announced.pattern_for(member_of(target)).digest
+def _container(announced: Announcement, target: Target) -> Container:
+    """The announced pattern that contains the pattern of a target."""
+    member = member_of(target)
+    container, pattern = announced.pattern_for(member), announced.member_pattern(member)
+    # A query that is too long to be announced is announced as everything, which decides nothing.
+    is_exact = not (isinstance(target, LocalTarget) and pattern is UNIVERSAL)
+    return Container(container.digest, is_exact and pattern.contains(container))

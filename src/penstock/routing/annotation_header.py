@@ -26,7 +26,9 @@ from dataclasses import astuple
 from typing import Final
 
 from penstock.documents import Limits
+from penstock.native import native
 from penstock.routing.limits import ANNOTATION_BYTES_MAX
+from penstock.routing.reference import annotation_header as reference
 
 ANNOTATION_VERSION: Final = 1
 """A header of another version is ignored."""
@@ -35,8 +37,14 @@ _FIXED: Final = struct.Struct("<B16sQ8s")
 _SECTION: Final = struct.Struct("<BI")
 _CHECKSUM: Final = struct.Struct("<I")
 
-ANNOUNCED_BYTES: Final = 16
-"""Size of the digest of an announced set."""
+MATCH_LIST_SECTION: Final = 1
+"""The number of the section that is a match list."""
+
+EMPTY_HEADER_BYTES: Final = _FIXED.size + 16 + _CHECKSUM.size
+"""Size of a header without sections."""
+
+SECTION_BYTES: Final = _SECTION.size
+"""Bytes of a section besides its content."""
 
 
 class AnnotationError(ValueError):
@@ -68,11 +76,9 @@ def encode_header(attested: bytes, announced: bytes, sections: Mapping[int, byte
     >>> decode_header(encoded, attested, bytes(16))
     {1: b'123'}
     """
-    parts = [attested, announced]
-    for number, payload in sections.items():
-        parts += _SECTION.pack(number, len(payload)), payload
-    encoded = b"".join(parts)
-    return encoded + _CHECKSUM.pack(zlib.crc32(encoded))
+    if native is None:
+        return reference.encode_header(attested, announced, sections)
+    return native.encode_annotation_header(attested, announced, list(sections.items()))
 
 
 def decode_header(encoded: bytes, attested: bytes, announced: bytes) -> dict[int, bytes]:
@@ -104,12 +110,6 @@ def decode_header(encoded: bytes, attested: bytes, announced: bytes) -> dict[int
         sections[number] = encoded[at : at + size]
         at += size
     return sections
-
-
-def header_bytes(payload_sizes: list[int]) -> int:
-    """The size of a header with sections of these sizes."""
-    fixed = _FIXED.size + ANNOUNCED_BYTES + _CHECKSUM.size
-    return fixed + len(payload_sizes) * _SECTION.size + sum(payload_sizes)
 
 
 def limits_digest(limits: Limits) -> bytes:

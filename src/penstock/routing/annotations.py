@@ -6,10 +6,12 @@ from collections.abc import Mapping
 from typing import Final
 
 from penstock.routing.annotation_header import (
+    EMPTY_HEADER_BYTES,
+    MATCH_LIST_SECTION,
+    SECTION_BYTES,
     attestation,
     decode_header,
     encode_header,
-    header_bytes,
 )
 from penstock.routing.annotation_kinds import AnnotationKind
 from penstock.routing.limits import (
@@ -19,7 +21,7 @@ from penstock.routing.limits import (
 )
 
 SECTIONS: Final = {
-    AnnotationKind.MATCH_LIST: 1,
+    AnnotationKind.MATCH_LIST: MATCH_LIST_SECTION,
     AnnotationKind.POSITIVE_SUBSCRIPTIONS: 2,
     AnnotationKind.NEGATIVE_SUBSCRIPTIONS: 3,
     AnnotationKind.POSITIVE_DATA: 4,
@@ -46,12 +48,12 @@ class DocumentAnnotations:
         Digest of the limits of reading; an attestation under other limits is not believed.
     """
 
-    __slots__ = ("_attested", "_bytes_max")
+    __slots__ = ("_content_bytes", "attested")
 
     def __init__(self, document: bytes, content_bytes: int, limits: bytes) -> None:
-        self._attested = attestation(document, content_bytes, limits)
-        share = int(ANNOTATION_SHARE_MAX * content_bytes)
-        self._bytes_max = min(max(ANNOTATION_BYTES_FREE, share), ANNOTATION_BYTES_MAX)
+        self.attested = attestation(document, content_bytes, limits)
+        """The first part of each header."""
+        self._content_bytes = content_bytes
 
     def encode(self, announced: bytes, parts: Parts) -> tuple[bytes, dict[AnnotationKind, int]]:
         """The header, empty if nothing fits, and the size of each part in it.
@@ -63,15 +65,24 @@ class DocumentAnnotations:
         parts
             The annotations, the most useful first. What does not fit is omitted.
         """
+        room = self._bytes_max() - EMPTY_HEADER_BYTES
         sections: dict[int, bytes] = {}
         sizes: dict[AnnotationKind, int] = {}
         for kind, payload in parts.items():
-            if header_bytes([*sizes.values(), len(payload)]) <= self._bytes_max:
+            size = SECTION_BYTES + len(payload)
+            if size <= room:
+                room -= size
                 sections[SECTIONS[kind]] = payload
                 sizes[kind] = len(payload)
         if not sections:
             return b"", sizes
-        return encode_header(self._attested, announced, sections), sizes
+        return encode_header(self.attested, announced, sections), sizes
+
+    def _bytes_max(self) -> int:
+        share = int(ANNOTATION_SHARE_MAX * self._content_bytes)
+        if share < ANNOTATION_BYTES_FREE:
+            return ANNOTATION_BYTES_FREE
+        return share if share < ANNOTATION_BYTES_MAX else ANNOTATION_BYTES_MAX
 
     def decode(self, encoded: bytes, announced: bytes) -> Parts:
         """The annotations in a header.
@@ -82,5 +93,5 @@ class DocumentAnnotations:
             The header is malformed, or states something about another document, under other limits
             or about another set of patterns.
         """
-        sections = decode_header(encoded, self._attested, announced)
+        sections = decode_header(encoded, self.attested, announced)
         return {_KINDS[number]: payload for number, payload in sections.items() if number in _KINDS}

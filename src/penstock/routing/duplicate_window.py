@@ -44,24 +44,23 @@ class DuplicateWindow:
         seen = self._by_publisher.pop(publisher, {})
         self._by_publisher[publisher] = seen
         if digest in seen:
-            self._record(RememberedIdentity(publisher, None, None))
+            if self.changes is not None:
+                self.changes.append(RememberedIdentity(publisher, None, None))
             return False
         seen[digest] = None
         evicted = None
         if len(seen) > self._limits.remembered_documents:
             evicted = next(iter(seen))
             del seen[evicted]
-        self._record(RememberedIdentity(publisher, digest, evicted))
+        if self.changes is not None:
+            self.changes.append(RememberedIdentity(publisher, digest, evicted))
         if len(self._by_publisher) > self._limits.remembered_publishers:
             oldest = next(iter(self._by_publisher))
             del self._by_publisher[oldest]
             self.forgotten += 1
-            self._record(ForgottenPublisher(oldest))
+            if self.changes is not None:
+                self.changes.append(ForgottenPublisher(oldest))
         return True
-
-    def _record(self, change: WindowChange) -> None:
-        if self.changes is not None:
-            self.changes.append(change)
 
     def state(self) -> tuple[tuple[str, tuple[bytes, ...]], ...]:
         """Publishers and digests of identities, oldest first."""

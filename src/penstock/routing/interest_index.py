@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from typing import NamedTuple, TypeAlias
 
 from penstock.documents import Document, Fragment, Limits
@@ -14,8 +13,9 @@ from penstock.matching.query_indexes import NumberedQuery, QueryIndexes
 from penstock.mediation import Mapping as SchemaMapping
 from penstock.mediation import MediatedMatcher
 from penstock.routing.limits import PREPARED_TARGETS_PER_DOCUMENT
+from penstock.routing.local_subscription import LocalSubscription
 from penstock.routing.native_route_table import new_route_table
-from penstock.routing.routes import DIGEST_BYTES, LOCAL, Routes
+from penstock.routing.routes import DIGEST_BYTES, LOCAL, Container, Routes
 
 NOT_ANNOUNCED = bytes(DIGEST_BYTES)
 """Stands for the digest of a subscription whose own query is not announced."""
@@ -37,7 +37,8 @@ class NeighbourTarget(NamedTuple):
 Target: TypeAlias = LocalTarget | NeighbourTarget
 
 
-ContainerOf: TypeAlias = Callable[[Target], bytes]
+ContainerOf: TypeAlias = Callable[[Target], Container]
+"""Finds the announced pattern that contains the pattern of a target."""
 
 
 class TargetQuery(NamedTuple):
@@ -47,13 +48,15 @@ class TargetQuery(NamedTuple):
     digest: bytes
     """Digest of the pattern that matches the same documents, or :data:`NOT_ANNOUNCED`."""
 
+    subscription: LocalSubscription | None = None
+    """The subscription, if the target is local."""
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Targets:
+
+class Targets(NamedTuple):
     """Where a document goes."""
 
-    subscriptions: tuple[str, ...] = ()
-    """Local subscriptions that match, in order of their ids."""
+    subscriptions: tuple[LocalSubscription, ...] = ()
+    """Local subscriptions that match, in the order in which they were added."""
 
     forwards: tuple[tuple[str, bytes], ...] = ()
     """Neighbours with a pattern that matches or was set aside, in order of their names, and the
@@ -65,7 +68,7 @@ class Targets:
     refusal: DocumentError | None = None
     """Why the document is refused; then it goes nowhere."""
 
-    label_paths: LabelPaths | None = field(default=None, compare=False)
+    label_paths: LabelPaths | None = None
     """The label paths of the document, if they were requested when it was read."""
 
 
@@ -77,12 +80,14 @@ class InterestIndex:
         self._indexes = QueryIndexes(TokenizerOptions())
         self._targets: dict[int, Target] = {}
         self._numbers: dict[Target, int] = {}
+        self._local: dict[int, LocalSubscription] = {}
         self._next = 0
         self._matcher: MediatedMatcher | None = None
         self._names = ("", *sorted(neighbours))
         self._groups = {name: group for group, name in enumerate(self._names) if group != LOCAL}
         self._routes = new_route_table()
-        self._documents_since_change = 0
+        self.documents_since_change = 0
+        """Documents that were routed since targets or announced sets changed."""
         self.version = 0
         """Changes with the targets and the announced sets."""
 
@@ -116,6 +121,8 @@ class InterestIndex:
         self._targets |= numbers
         by_group: dict[int, list[tuple[int, bytes]]] = {}
         for number, (target, query) in enumerate(queries.items(), start=first):
+            if query.subscription is not None:
+                self._local[number] = query.subscription
             by_group.setdefault(self._group_of(target), []).append((number, query.digest))
         for group, digested in by_group.items():
             self._routes.add(group, digested)
@@ -125,6 +132,7 @@ class InterestIndex:
         numbers = [self._numbers.pop(target) for target in targets]
         for number in numbers:
             del self._targets[number]
+            self._local.pop(number, None)
             self._indexes.discard(number)
         if numbers:
             self._routes.remove(numbers)
@@ -133,7 +141,7 @@ class InterestIndex:
     def announce(self, neighbour: str, added: Iterable[bytes], removed: Iterable[bytes]) -> None:
         """Change the digests of the patterns that are announced to a neighbour."""
         self._routes.announce(self._groups[neighbour], added, removed)
-        self._documents_since_change = 0
+        self.documents_since_change = 0
         self.version += 1
 
     def match(
@@ -148,13 +156,13 @@ class InterestIndex:
 
         With a mapping, XPath queries refer to the rewritten document.
         """
-        self._documents_since_change += 1
+        self.documents_since_change += 1
         matches = self._snapshot().match(document, mapping, label_paths=label_paths)
         if matches.errors:
             return Targets(refusal=matches.errors[0])
         group = None if source is None else self._groups[source]
         targets = self._targets_of(self._routes.of_matches(matches, group))
-        return replace(targets, label_paths=matches.label_paths) if label_paths else targets
+        return targets._replace(label_paths=matches.label_paths) if label_paths else targets
 
     def match_prefix(self, document: Document, stop_at: int) -> tuple[set[int], int] | None:
         """The numbers of the targets that match the beginning of a document, and its size.
@@ -166,42 +174,50 @@ class InterestIndex:
             return None
         return set(map(int, matches.ids)), matches.counters.work.bytes_read
 
-    def decide(self, match_list: bytes, source: str, container_of: ContainerOf) -> Targets | None:
+    def decide(
+        self, header: bytes, attested: bytes, announced: bytes, source: str
+    ) -> Targets | None:
         """Where a document goes by a neighbour's match list, without reading it.
 
         Parameters
         ----------
-        match_list
-            The patterns of the set that is announced to the source that match the document.
+        header
+            The header of annotations, with the list of the patterns that match the document.
+        attested
+            What the header has to attest.
+        announced
+            Digest of the set that is announced to the source.
         source
             The neighbour.
-        container_of
-            The digest of the announced pattern that contains the pattern of a target.
 
         Returns
         -------
         Targets | None
-            ``None`` if the list leaves something to be decided.
+            ``None`` if there is no list, if it leaves something to be decided, or if targets must
+            be located first: see :meth:`prepare`.
+
+        Raises
+        ------
+        ValueError
+            The header does not apply, or it or its list is malformed.
+        """
+        routes = self._routes.of_header(self._groups[source], header, attested, announced)
+        if routes is None:
+            return None
+        local, forwards = routes
+        self.documents_since_change += 1
+        return self._resolved(local, forwards)
+
+    def split(self, match_list: bytes, source: str) -> tuple[set[int], set[int]]:
+        """The targets that a match list proves to match, and those that it leaves undecided.
+
+        By number. Targets must be located: see :meth:`prepare`.
 
         Raises
         ------
         ValueError
             The list is malformed.
         """
-        if not self._is_prepared(source, container_of):
-            return None
-        routes = self._routes.of_match_list(self._groups[source], match_list)
-        return None if routes.is_undecided else self._targets_of(routes)
-
-    def split(
-        self, match_list: bytes, source: str, container_of: ContainerOf
-    ) -> tuple[set[int], set[int]] | None:
-        """The targets that a match list proves to match, and those that it leaves undecided.
-
-        As :meth:`decide`, by number; ``None`` if match lists cannot be used yet.
-        """
-        if not self._is_prepared(source, container_of):
-            return None
         matched, undecided = self._routes.split_match_list(self._groups[source], match_list)
         return set(matched), set(undecided)
 
@@ -222,17 +238,25 @@ class InterestIndex:
         """Where a document goes that exactly these targets match."""
         return self._targets_of(self._routes.of_numbers(matched, self._groups[source]))
 
-    def can_prepare(self, count: int) -> bool:
-        """Whether enough documents arrived since the last change to locate so many targets."""
-        return count <= PREPARED_TARGETS_PER_DOCUMENT * self._documents_since_change
+    def must_be_prepared(self, source: str) -> bool:
+        """Whether :meth:`prepare` must be called before match lists of a neighbour are used."""
+        return self._routes.must_be_prepared(self._groups[source])
 
-    def _is_prepared(self, source: str, container_of: ContainerOf) -> bool:
-        self._documents_since_change += 1
+    def prepare(self, source: str, container_of: ContainerOf) -> bool:
+        """Locate the targets whose own pattern is not announced to a neighbour.
+
+        Returns
+        -------
+        bool
+            ``False`` while so few documents arrived since the last change that reading them costs
+            less.
+        """
+        self.documents_since_change += 1
         group = self._groups[source]
         if not self._routes.must_be_prepared(group):
             return True
         unannounced = self._routes.unannounced(group)
-        if not self.can_prepare(len(unannounced)):
+        if len(unannounced) > PREPARED_TARGETS_PER_DOCUMENT * self.documents_since_change:
             return False
         targets = self._targets
         self._routes.set_containers(
@@ -241,16 +265,22 @@ class InterestIndex:
         return True
 
     def _targets_of(self, routes: Routes) -> Targets:
+        set_aside = tuple([self._local[number].id for number in routes.unknown])
         # A document that a neighbour may want is forwarded: nothing is lost to the work budget.
-        return Targets(
-            subscriptions=self._local(routes.local),
-            forwards=tuple([(self._names[group], encoded) for group, encoded in routes.forwards]),
-            set_aside=self._local(routes.unknown),
-        )
+        return self._resolved(routes.local, routes.forwards, set_aside)
 
-    def _local(self, numbers: Sequence[int]) -> tuple[str, ...]:
-        targets = self._targets
-        return tuple(sorted([targets[number][0] for number in numbers])) if numbers else ()
+    def _resolved(
+        self,
+        local: Sequence[int],
+        forwards: Sequence[tuple[int, bytes]],
+        set_aside: tuple[str, ...] = (),
+    ) -> Targets:
+        names = self._names
+        return Targets(
+            tuple(map(self._local.__getitem__, local)),
+            tuple([(names[group], encoded) for group, encoded in forwards]),
+            set_aside,
+        )
 
     def select(
         self, document: Document, mapping: SchemaMapping | None, ids: Sequence[str]
@@ -271,7 +301,7 @@ class InterestIndex:
 
     def _changed(self) -> None:
         self._matcher = None
-        self._documents_since_change = 0
+        self.documents_since_change = 0
         self.version += 1
 
     def _snapshot(self) -> MediatedMatcher:

@@ -90,9 +90,13 @@ ANNOTATION_SHARE_MAX: Final[float] = 0.05
 ANNOTATION_REPORT_DOCUMENTS: Final[int] = 64
 """Annotated documents after which a router reports to the sender what their annotations saved."""
 
-ANNOTATION_PROBE_DOCUMENTS: Final[int] = 64
-"""Of the documents for a neighbour, one in this number has all kinds of annotations, so that a kind
-which did not pay off is tried again."""
+ANNOTATION_TRIAL_REPORTS: Final[int] = 2
+"""Reports of a neighbour during which all kinds of annotations are tried. The first may refer to
+documents that were sent before."""
+
+ANNOTATION_TRIAL_INTERVAL_MAX: Final[int] = 64
+"""Reports after which all kinds of annotations are tried again, at most. Their number doubles with
+each trial in which no other kind paid off."""
 
 ANNOTATION_READ_SHARE_MAX: Final[float] = 1 / 16
 """Share of annotated documents that a neighbour may read, in bytes, before kinds of annotations
@@ -106,6 +110,14 @@ PREPARED_TARGETS_PER_DOCUMENT: Final[int] = 256
 """After a change, targets below merged patterns are located for match lists at this rate: until
 enough documents have arrived, they are read. With steady changes, locating the targets would cost
 more than reading."""
+
+PREPARED_PATTERNS_FREE: Final[int] = 1_024
+"""Patterns for which annotations that are derived from label paths are made and used at once. It
+takes about a tenth of a millisecond for each to prepare that."""
+
+PREPARED_PATTERNS_PER_DOCUMENT: Final[int] = 4
+"""Further patterns for which they are prepared, for each document since the last change, where
+kinds are chosen by what they save. Fixed kinds are prepared at the rate of match lists."""
 
 BINDINGS_OF_PATTERN_MAX: Final[int] = 4
 """Label paths of a document that instantiate one matched pattern in its bindings."""

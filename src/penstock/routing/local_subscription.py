@@ -73,6 +73,11 @@ class LocalSubscription:
         if self.starts_at and self.expires_at and self.expires_at <= self.starts_at:
             raise error("subscription.times", "it expires before it starts")
 
+    @property
+    def is_unconditional(self) -> bool:
+        """Whether all matching documents are delivered, at any time and without fragments."""
+        return self.starts_at is None and self.expires_at is None and self.returns == "document"
+
     def is_active(self, now: datetime) -> bool:
         """Whether documents that arrive now are delivered."""
         return (self.starts_at is None or self.starts_at <= now) and (

@@ -6,8 +6,16 @@ from collections.abc import Iterable, Sequence
 
 from penstock.matching import Matches
 from penstock.native import native
+from penstock.routing.annotation_header import MATCH_LIST_SECTION
+from penstock.routing.limits import ANNOTATION_BYTES_MAX
 from penstock.routing.reference.route_table import ReferenceRouteTable
-from penstock.routing.routes import DigestedTarget, Routes, RouteTable
+from penstock.routing.routes import (
+    Container,
+    DecidedRoutes,
+    DigestedTarget,
+    Routes,
+    RouteTable,
+)
 
 
 def new_route_table() -> RouteTable:
@@ -41,9 +49,12 @@ class NativeRouteTable:
         """Targets whose own pattern is not announced."""
         return self._table.unannounced(group)
 
-    def set_containers(self, group: int, containers: Iterable[DigestedTarget]) -> None:
+    def set_containers(self, group: int, containers: Iterable[tuple[int, Container]]) -> None:
         """State containers of targets that are not announced."""
-        self._table.set_containers(group, *_columns(containers))
+        pairs = list(containers)
+        numbers = [(number, container.is_equivalent) for number, container in pairs]
+        digests = b"".join(container.digest for _, container in pairs)
+        self._table.set_containers(group, numbers, digests)
 
     def of_matches(self, matches: Matches, source: int | None) -> Routes:
         """The routes of a document that was read."""
@@ -62,6 +73,14 @@ class NativeRouteTable:
     def split_match_list(self, source: int, encoded: bytes) -> tuple[list[int], list[int]]:
         """Numbers of the targets that a match list proves to match, and of the undecided ones."""
         return self._table.split_match_list(source, encoded)
+
+    def of_header(
+        self, source: int, encoded: bytes, attested: bytes, announced: bytes
+    ) -> DecidedRoutes | None:
+        """The routes that the match list of a header decides."""
+        return self._table.of_header(
+            source, encoded, attested, announced, ANNOTATION_BYTES_MAX, MATCH_LIST_SECTION
+        )
 
     def of_match_list(self, source: int, encoded: bytes) -> Routes:
         """The routes that a match list decides."""

@@ -8,7 +8,12 @@ from penstock.errors import error
 from penstock.routing.aggregate_delta import AggregateDelta, AggregateReplica
 from penstock.routing.annotation_gain import AnnotationGain, ReceivedGain
 from penstock.routing.forward_queue import ForwardQueue
-from penstock.routing.limits import PREPARED_TARGETS_PER_DOCUMENT, RouterLimits
+from penstock.routing.limits import (
+    PREPARED_PATTERNS_FREE,
+    PREPARED_PATTERNS_PER_DOCUMENT,
+    PREPARED_TARGETS_PER_DOCUMENT,
+    RouterLimits,
+)
 from penstock.routing.neighbour_patterns import parse_patterns
 from penstock.routing.neighbour_transitions import (
     INTEREST_IS_KNOWN,
@@ -85,14 +90,12 @@ class NeighbourRouter:
         """Whether the neighbour's interest is known."""
         return self.status in INTEREST_IS_KNOWN
 
-    def annotation_maker(self) -> AnnotationMaker | None:
+    def annotation_maker(self, *, is_adaptive: bool) -> AnnotationMaker | None:
         """Makes annotations for the neighbour; ``None`` while its interest changes too often."""
-        self.documents_since_change += 1
-        patterns = self.interest.patterns if self.maker is None else ()
-        if self.maker is None and (
-            len(patterns) <= PREPARED_TARGETS_PER_DOCUMENT * self.documents_since_change
+        if self.maker is None and len(self.interest) <= prepared_patterns(
+            self.documents_since_change, is_adaptive=is_adaptive
         ):
-            ranked = sorted(patterns, key=lambda pattern: pattern.digest)
+            ranked = sorted(self.interest.patterns, key=lambda pattern: pattern.digest)
             self.maker = AnnotationMaker(ranked)
         return self.maker
 
@@ -149,6 +152,21 @@ class NeighbourRouter:
         if stated.digest != snapshot.digest:
             raise error("routing.digest", "the snapshot is not the set that it states")
         return stated
+
+
+def prepared_patterns(documents: int, *, is_adaptive: bool) -> int:
+    """For how many patterns annotations derived from label paths are prepared.
+
+    Parameters
+    ----------
+    documents
+        Documents since the last change of the patterns.
+    is_adaptive
+        Whether kinds are chosen by what they save.
+    """
+    if is_adaptive:
+        return PREPARED_PATTERNS_FREE + PREPARED_PATTERNS_PER_DOCUMENT * documents
+    return PREPARED_TARGETS_PER_DOCUMENT * documents
 
 
 def _check_count(count: int, limits: RouterLimits) -> None:

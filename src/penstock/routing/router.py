@@ -17,11 +17,15 @@ from penstock.mediation import Mapping as SchemaMapping
 from penstock.mediation.mapping_table import MappingTable
 from penstock.native import native
 from penstock.routing.aggregate_delta import AggregateReplica
-from penstock.routing.annotation_decision import AnnotatedDecision, AnnotationDecider
+from penstock.routing.annotation_decision import (
+    AnnotatedDecision,
+    AnnotatedDocument,
+    AnnotationDecider,
+)
 from penstock.routing.annotation_gain import AnnotationGain
 from penstock.routing.annotation_header import limits_digest
 from penstock.routing.annotation_kinds import NO_KINDS, AnnotationKind, AnnotationOptions
-from penstock.routing.annotations import DocumentAnnotations, Parts
+from penstock.routing.annotations import DocumentAnnotations
 from penstock.routing.announced_interest import AnnouncedInterest
 from penstock.routing.document_mappings import DocumentMappings
 from penstock.routing.duplicate_window import DuplicateWindow, identity_digest
@@ -83,6 +87,7 @@ from penstock.routing.router_outputs import (
     RouterOutput,
     SendMessage,
     SubscriptionsSetAside,
+    deliveries_of,
 )
 from penstock.routing.router_state import (
     STATE_VERSION,
@@ -109,6 +114,11 @@ DEFAULT_ANNOTATIONS: Final = AnnotationOptions()
 """All kinds, as far as they save the neighbour more than they cost."""
 
 
+def _not_measured() -> int:
+    """The CPU time of a router that does not measure it."""
+    return 0
+
+
 class Router:
     """A broker in a fixed tree of routers.
 
@@ -133,6 +143,10 @@ class Router:
         Which annotations are sent, used and verified. Deliveries do not depend on it.
     chance
         Selects the documents whose annotations are verified.
+    cpu_time
+        The CPU time that was used so far, in nanoseconds, such as :func:`time.thread_time_ns`. Only
+        the choice of kinds of annotations depends on it. Without it, they are chosen by their
+        bytes alone.
     ignores_duplicates
         Whether a document that arrives again is ignored. If not, the driver has to see to it.
 
@@ -164,6 +178,7 @@ class Router:
         mappings: MappingTable = NO_MAPPINGS,
         annotations: AnnotationOptions = DEFAULT_ANNOTATIONS,
         chance: random.Random | None = None,
+        cpu_time: Callable[[], int] = _not_measured,
         ignores_duplicates: bool = True,
     ) -> None:
         states = tuple(NeighbourState(name=each) for each in neighbours)
@@ -176,6 +191,7 @@ class Router:
         self._annotations = annotations
         self._limits_digest = limits_digest(self._document_limits)
         self._chance = chance or random.Random()
+        self._cpu_time = cpu_time
         self._ignores_duplicates = ignores_duplicates
         self._mappings = DocumentMappings(mappings)
         self._load(RouterState(name=name, neighbours=states))
@@ -192,6 +208,7 @@ class Router:
         mappings: MappingTable = NO_MAPPINGS,
         annotations: AnnotationOptions = DEFAULT_ANNOTATIONS,
         chance: random.Random | None = None,
+        cpu_time: Callable[[], int] = _not_measured,
         ignores_duplicates: bool = True,
         announced: Mapping[str, StoredInterest] | None = None,
     ) -> Self:
@@ -221,6 +238,7 @@ class Router:
             mappings=mappings,
             annotations=annotations,
             chance=chance,
+            cpu_time=cpu_time,
             ignores_duplicates=ignores_duplicates,
         )
         try:
@@ -237,11 +255,14 @@ class Router:
             raise error("routing.option", "the names of a router and its neighbours are ambiguous")
         self.name = state.name
         self._subscriptions = {each.id: each for each in state.subscriptions}
+        self._conditional = {each.id for each in state.subscriptions if not each.is_unconditional}
         self._window = DuplicateWindow(self._limits, state.remembered)
         self._counts = Counter(asdict(state.counters))
         self._window.forgotten = self._counts.pop("forgotten_publishers")
         self._index = InterestIndex(self._document_limits, names)
-        self._decider = AnnotationDecider(self._index)
+        self._decider = AnnotationDecider(
+            self._index, self._cpu_time, is_adaptive=self._annotations.is_adaptive
+        )
         self._synopsis = Synopsis()
         interests = {each.name: _stored_interest(each) for each in state.neighbours}
         local = {each.id: each.pattern() for each in state.subscriptions}
@@ -369,6 +390,11 @@ class Router:
             ``subscription.unknown``. Nothing is changed.
         """
         match input_:
+            case MessageReceived(neighbour=name, message=ForwardedDocument() as forwarded):
+                neighbour = self._neighbour(name)
+                # Raises if the link is down, and changes nothing otherwise.
+                neighbour.next_status(NeighbourInput.DOCUMENT)
+                return tuple(self._forwarded(forwarded, neighbour, now))
             case AddNeighbour(neighbour=name):
                 return tuple(self._add_neighbour(name))
             case LinkUp(neighbour=name, is_authenticated=is_authenticated):
@@ -379,10 +405,6 @@ class Router:
                 return tuple(self._advance(self._neighbour(name), NeighbourInput.LINK_DOWN))
             case LinkReset(neighbour=name, unacknowledged=documents):
                 return tuple(self._link_reset(self._neighbour(name), documents))
-            case MessageReceived(neighbour=name, message=ForwardedDocument() as forwarded):
-                neighbour = self._neighbour(name)
-                requests = self._advance(neighbour, NeighbourInput.DOCUMENT)
-                return (*requests, *self._forwarded(forwarded, neighbour, now))
             case MessageReceived(neighbour=name, message=message):
                 return tuple(self._message(self._neighbour(name), message))
             case Subscribe(subscriptions=subscriptions):
@@ -396,6 +418,7 @@ class Router:
                 return ()
             case AnnotationsChanged(options=options):
                 self._annotations = options
+                self._decider.is_adaptive = options.is_adaptive
                 for neighbour in self._neighbours.values():
                     neighbour.gain = AnnotationGain(options)
                 return ()
@@ -462,7 +485,7 @@ class Router:
         match message:
             case AnnotationReport() as report:
                 # Like a document, it changes nothing in what is known of the neighbour's interest.
-                yield from self._advance(neighbour, NeighbourInput.DOCUMENT)
+                neighbour.next_status(NeighbourInput.DOCUMENT)
                 neighbour.gain.reported(report)
             case DigestRequest() as request:
                 yield from self._advance(neighbour, NeighbourInput.DIGEST_REQUEST)
@@ -591,6 +614,7 @@ class Router:
             {LocalTarget(id_): _target_query(each, patterns[id_]) for id_, each in added.items()}
         )
         self._subscriptions |= added
+        self._conditional |= {id_ for id_, each in added.items() if not each.is_unconditional}
         if self._changes is not None:
             self._changes.subscribe(added)
         yield from self._announce(members, ())
@@ -602,6 +626,7 @@ class Router:
                 raise error("subscription.unknown", f"unknown subscription `{id_}`")
         for id_ in leaving:
             del self._subscriptions[id_]
+            self._conditional.discard(id_)
         self._index.discard(map(LocalTarget, leaving))
         if self._changes is not None:
             self._changes.unsubscribe(leaving)
@@ -644,8 +669,7 @@ class Router:
         outputs: list[RouterOutput] = []
         targets = None
         if annotations and source is not None:
-            parts = self._usable(annotations, headers, source, mapping)
-            decision = self._decide(parts, document, source)
+            decision = self._decide(document, annotations, headers, source, mapping)
             outputs += self._report_gain(document, source, decision)
             if decision is not None and self._is_verified():
                 targets = self._read(document, mapping, source)
@@ -654,7 +678,10 @@ class Router:
                 targets = decision.targets
                 self._counts["read_in_part" if decision.bytes_read else "not_read"] += 1
         if targets is None:
+            begin = self._cpu_time() if annotations else 0
             targets = self._read(document, mapping, source)
+            if annotations and source is not None:
+                source.received_gain.took(reading=self._cpu_time() - begin)
             if targets.refusal is None:
                 self._observe(document, mapping)
         if targets.refusal is not None:
@@ -692,21 +719,17 @@ class Router:
         self,
         document: Document,
         mapping: SchemaMapping | None,
-        ids: tuple[str, ...],
+        subscriptions: tuple[LocalSubscription, ...],
         now: datetime,
-    ) -> list[Delivery]:
-        active = [
-            subscription
-            for subscription in map(self._subscriptions.__getitem__, ids)
-            if subscription.is_active(now)
-        ]
+    ) -> Iterable[Delivery]:
+        if not self._conditional:
+            self._counts["deliveries"] += len(subscriptions)
+            return deliveries_of(document, subscriptions)
+        active = [each for each in subscriptions if each.is_active(now)]
         self._counts["deliveries"] += len(active)
         wanted = [each.id for each in active if each.returns == "fragments"]
         if not wanted:
-            return [
-                Delivery(subscription=each.id, subscriber=each.subscriber, document=document)
-                for each in active
-            ]
+            return deliveries_of(document, active)
         selected = self._index.select(document, mapping, wanted)
         return [_delivery(each, document, selected.get(each.id)) for each in active]
 
@@ -720,34 +743,23 @@ class Router:
 
     # Annotations
 
-    def _usable(
+    def _decide(
         self,
+        document: Document,
         annotations: bytes,
         headers: DocumentAnnotations,
         source: NeighbourRouter,
         mapping: SchemaMapping | None,
-    ) -> Parts:
-        """The annotations that apply to a document and to the set announced to its source."""
-        if not (self._annotations.uses_received and source.is_trusted):
-            return {}
-        try:
-            parts = headers.decode(annotations, source.announced_digest)
-        except ValueError:
-            self._counts["ignored_annotations"] += 1
-            return {}
-        if mapping is None:
-            return parts
-        # Label paths are those of the original, and queries refer to the rewritten document.
-        return {kind: payload for kind, payload in parts.items() if kind not in DATA_KINDS}
-
-    def _decide(
-        self, parts: Parts, document: Document, source: NeighbourRouter
     ) -> AnnotatedDecision | None:
         """Where annotations send a document; ``None`` if it must be read."""
-        if not parts:
+        if not (self._annotations.uses_received and source.is_trusted):
             return None
         try:
-            return self._decider.decide(parts, document, source.name, source.announced)
+            decision = self._decider.by_match_list(annotations, headers, source)
+            if decision is not None:
+                return decision
+            annotated = AnnotatedDocument(document, annotations, headers, mapping is not None)
+            return self._decider.decide(annotated, source)
         except ValueError:
             self._counts["ignored_annotations"] += 1
             return None
@@ -758,8 +770,7 @@ class Router:
         """Reads a document; collects its label paths if annotations need them."""
         others = (each for each in self._neighbours.values() if each is not source)
         label_paths = native is not None and any(
-            each.is_authenticated and not DATA_KINDS.isdisjoint(each.gain.upcoming)
-            for each in others
+            each.is_authenticated and not DATA_KINDS.isdisjoint(each.gain.kinds) for each in others
         )
         name = None if source is None else source.name
         return self._index.match(document, mapping, name, label_paths=label_paths)
@@ -787,7 +798,7 @@ class Router:
         """Distrusts the neighbour if reading contradicts its annotations."""
         self._counts["verified_annotations"] += 1
         # Which subscriptions are set aside depends on the router: that proves nothing.
-        if read == decided or read.set_aside:
+        if read._replace(label_paths=None) == decided or read.set_aside:
             return ()
         source.is_distrusted = True
         distrusted = NeighbourDistrusted(
@@ -807,18 +818,25 @@ class Router:
     ) -> bytes:
         if not neighbour.is_authenticated:
             return b""
-        kinds = neighbour.gain.next_kinds()
+        gain = neighbour.gain
+        kinds = gain.next_kinds()
+        neighbour.documents_since_change += 1
         parts: dict[AnnotationKind, bytes] = {}
+        spent: dict[AnnotationKind, int] = {}
         if AnnotationKind.MATCH_LIST in kinds:
             parts[AnnotationKind.MATCH_LIST] = match_list
         elif AnnotationKind.NEGATIVE_SUBSCRIPTIONS in kinds:
             parts[AnnotationKind.NEGATIVE_SUBSCRIPTIONS] = possible_list(match_list)
         if label_paths is not None and not DATA_KINDS.isdisjoint(kinds):
-            maker = neighbour.annotation_maker()
+            maker = neighbour.annotation_maker(is_adaptive=self._annotations.is_adaptive)
             if maker is not None:
-                parts |= maker.parts(kinds, match_list, label_paths)
+                begin = self._cpu_time()
+                for kind, part in maker.parts(kinds, match_list, label_paths):
+                    end = self._cpu_time()
+                    parts[kind], spent[kind] = part, end - begin
+                    begin = end
         encoded, sizes = headers.encode(neighbour.interest_digest, parts)
-        neighbour.gain.sent(sizes)
+        gain.sent(sizes, spent)
         self._counts["annotation_bytes"] += len(encoded)
         return encoded
 
@@ -828,8 +846,7 @@ def _delivery(
 ) -> Delivery:
     maximum = subscription.fragments_max
     return Delivery(
-        subscription=subscription.id,
-        subscriber=subscription.subscriber,
+        recipient=subscription,
         document=document,
         fragments=None if fragments is None else tuple(fragments[:maximum]),
         fragments_omitted=max(0, len(fragments or ()) - maximum),
@@ -845,8 +862,8 @@ def _targets(neighbour: str, patterns: Iterable[Pattern]) -> dict[Target, Target
 
 def _target_query(subscription: LocalSubscription, pattern: Pattern) -> TargetQuery:
     # A query that is too long to be announced is announced as everything, which decides nothing.
-    is_own = pattern is not UNIVERSAL
-    return TargetQuery(subscription.numbered, pattern.digest if is_own else NOT_ANNOUNCED)
+    digest = NOT_ANNOUNCED if pattern is UNIVERSAL else pattern.digest
+    return TargetQuery(subscription.numbered, digest, subscription)
 
 
 def _stored_interest(state: NeighbourState) -> AggregateReplica:

@@ -122,11 +122,22 @@ class AnnotationReport:
     bytes_not_read: Mapping[str, int] = field(default_factory=dict, hash=False)
     """By kind of annotation."""
 
+    nanoseconds_reading: int = 0
+    """CPU time of reading :attr:`bytes_read`; 0 if it is not measured."""
+
+    nanoseconds_deciding: Mapping[str, int] = field(default_factory=dict, hash=False)
+    """CPU time of evaluating annotations other than match lists, by kind."""
+
     def __post_init__(self) -> None:
         _check_number(self.documents)
-        sizes = (self.bytes_read, *self.bytes_not_read.values())
-        if not all(type(size) is int and size >= 0 for size in sizes):
-            raise error("routing.message", "a number of bytes is negative or not a number")
+        counts = (
+            self.bytes_read,
+            self.nanoseconds_reading,
+            *self.bytes_not_read.values(),
+            *self.nanoseconds_deciding.values(),
+        )
+        if not all(type(count) is int and count >= 0 for count in counts):
+            raise error("routing.message", "a number of bytes or a time is negative or no number")
 
 
 RouterMessage: TypeAlias = (

@@ -17,6 +17,14 @@ DigestedTarget: TypeAlias = tuple[int, bytes]
 """A target's number in the index, and the digest of its pattern."""
 
 
+class Container(NamedTuple):
+    """The announced pattern that contains a target whose own pattern is not announced."""
+
+    digest: bytes
+    is_equivalent: bool
+    """Whether the target matches the same documents, so that the announced pattern decides it."""
+
+
 class Routes(NamedTuple):
     """Where a document goes."""
 
@@ -32,6 +40,10 @@ class Routes(NamedTuple):
 
     is_undecided: bool
     """Whether the match list leaves something to be decided; then the rest is not complete."""
+
+
+DecidedRoutes: TypeAlias = tuple[Sequence[int], Sequence[tuple[int, bytes]]]
+"""The first two parts of :class:`Routes`, where nothing is unknown."""
 
 
 class RouteTable(Protocol):
@@ -56,7 +68,7 @@ class RouteTable(Protocol):
     def unannounced(self, group: int) -> Sequence[int]:
         """Numbers of the targets whose own pattern is not announced to a neighbour."""
 
-    def set_containers(self, group: int, containers: Iterable[DigestedTarget]) -> None:
+    def set_containers(self, group: int, containers: Iterable[tuple[int, Container]]) -> None:
         """State which announced patterns contain the targets that are not announced."""
 
     def of_matches(self, matches: Matches, source: int | None) -> Routes:
@@ -72,6 +84,29 @@ class RouteTable(Protocol):
         ------
         ValueError
             The list is malformed.
+        """
+
+    def of_header(
+        self, source: int, encoded: bytes, attested: bytes, announced: bytes
+    ) -> DecidedRoutes | None:
+        """The routes that the match list of a header decides.
+
+        ``None`` if the header has no list, if the list leaves something to be decided, or if
+        :meth:`must_be_prepared`.
+
+        Parameters
+        ----------
+        source
+            The group of the neighbour that sent the header.
+        encoded
+            The header.
+        attested, announced
+            What it has to state: see :func:`~penstock.routing.annotation_header.decode_header`.
+
+        Raises
+        ------
+        ValueError
+            The header does not apply, or it or its list is malformed.
         """
 
     def of_match_list(self, source: int, encoded: bytes) -> Routes:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import Final
 
 from penstock.matching.label_paths import LabelPaths
@@ -48,27 +48,24 @@ class AnnotationMaker:
         kinds: Collection[AnnotationKind],
         match_list: bytes,
         label_paths: LabelPaths,
-    ) -> dict[AnnotationKind, bytes]:
+    ) -> Iterator[tuple[AnnotationKind, bytes]]:
         """The annotations that are derived from label paths, by kind, the most useful first."""
         listed = decode_match_list(match_list, self._count)
         classified = self._vocabulary.classify(label_paths)
-        parts: dict[AnnotationKind, bytes] = {}
         if AnnotationKind.POSITIVE_DATA in kinds:
             possible = sorted((*listed.matched, *listed.unknown))
-            parts[AnnotationKind.POSITIVE_DATA] = self._paths.encode_last_offsets(
-                classified, possible
-            )
+            offsets = self._paths.encode_last_offsets(classified, possible)
+            yield AnnotationKind.POSITIVE_DATA, offsets
         if AnnotationKind.SKELETON in kinds:
             skeleton = encode_skeleton(classified)
             if skeleton is not None:
-                parts[AnnotationKind.SKELETON] = skeleton
+                yield AnnotationKind.SKELETON, skeleton
         if AnnotationKind.POSITIVE_SUBSCRIPTIONS in kinds:
             bindings = self._paths.encode_bindings(classified, listed.matched)
             matched = encode_match_list(MatchList(listed.matched))
-            parts[AnnotationKind.POSITIVE_SUBSCRIPTIONS] = joined(matched, bindings)
+            yield AnnotationKind.POSITIVE_SUBSCRIPTIONS, joined(matched, bindings)
         if AnnotationKind.NEGATIVE_DATA in kinds:
-            parts[AnnotationKind.NEGATIVE_DATA] = encode_absent_names(classified)
-        return parts
+            yield AnnotationKind.NEGATIVE_DATA, encode_absent_names(classified)
 
 
 def possible_list(match_list: bytes) -> bytes:

@@ -115,6 +115,7 @@ class MeasuredNetwork:
                     one if two == name else two for one, two in links if name in (one, two)
                 ],
                 aggregate_nodes=aggregate_nodes,
+                cpu_time=thread_time_ns,
             )
             for name in names
         }

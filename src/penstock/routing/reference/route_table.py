@@ -6,12 +6,13 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
 from penstock.matching import Matches
+from penstock.routing.annotation_header import MATCH_LIST_SECTION, decode_header
 from penstock.routing.reference.match_list import (
     MatchList,
     decode_match_list,
     encode_match_list,
 )
-from penstock.routing.routes import LOCAL, DigestedTarget, Routes
+from penstock.routing.routes import LOCAL, Container, DecidedRoutes, DigestedTarget, Routes
 
 
 class ReferenceRouteTable:
@@ -20,7 +21,7 @@ class ReferenceRouteTable:
     def __init__(self) -> None:
         self._targets: dict[int, tuple[int, bytes]] = {}
         self._announced: dict[int, set[bytes]] = defaultdict(set)
-        self._containers: dict[int, dict[int, bytes]] = {}
+        self._containers: dict[int, dict[int, Container]] = {}
 
     def add(self, group: int, targets: Iterable[DigestedTarget]) -> None:
         """Add targets of a group."""
@@ -52,7 +53,7 @@ class ReferenceRouteTable:
             if own_group != group and digest not in announced
         ]
 
-    def set_containers(self, group: int, containers: Iterable[DigestedTarget]) -> None:
+    def set_containers(self, group: int, containers: Iterable[tuple[int, Container]]) -> None:
         """State containers of targets that are not announced."""
         self._containers[group] = dict(containers)
 
@@ -76,13 +77,26 @@ class ReferenceRouteTable:
         for number, (group, digest) in self._targets.items():
             if group == source:
                 continue
-            is_announced = digest in self._announced[source]
-            container = digest if is_announced else containers.get(number)
-            if is_announced and digest in matched:
+            container = containers.get(number)
+            if digest in self._announced[source]:
+                container = Container(digest, is_equivalent=True)
+            if container is None or container.digest not in self._announced[source]:
+                undecided.append(number)
+            elif container.is_equivalent and container.digest in matched:
                 decided.append(number)
-            elif container not in self._announced[source] or container in matched | unknown:
+            elif container.digest in matched | unknown:
                 undecided.append(number)
         return decided, undecided
+
+    def of_header(
+        self, source: int, encoded: bytes, attested: bytes, announced: bytes
+    ) -> DecidedRoutes | None:
+        """The routes that the match list of a header decides."""
+        match_list = decode_header(encoded, attested, announced).get(MATCH_LIST_SECTION)
+        if match_list is None or self.must_be_prepared(source):
+            return None
+        routes = self.of_match_list(source, match_list)
+        return None if routes.is_undecided else (routes.local, routes.forwards)
 
     def of_match_list(self, source: int, encoded: bytes) -> Routes:
         """The routes that a match list decides."""

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from time import thread_time_ns
 from typing import Any, TypeAlias
 
 from penstock.documents import Document
@@ -186,7 +187,9 @@ class RouterEngine:
         stored = store.load()
         self._store = store
         self._clock = clock
-        self.router = Router.restore(stored.state, limits=limits, mappings=mappings)
+        self.router = Router.restore(
+            stored.state, limits=limits, mappings=mappings, cpu_time=thread_time_ns
+        )
         self.router.record_changes()
         self.store_id = stored.store_id
         self._outboxes = {
@@ -487,7 +490,7 @@ class RouterEngine:
                     if subscriber == WORKSPACE:
                         # The pipeline matches the document again: once is enough.
                         if not is_in_inbox:
-                            self._deliver(replace(output, fragments=None, fragments_omitted=0))
+                            self._deliver(output._replace(fragments=None, fragments_omitted=0))
                         is_in_inbox = True
                     else:
                         self._deliver(output)

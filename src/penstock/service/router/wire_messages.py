@@ -39,7 +39,8 @@ class Kind(IntEnum):
     DIGEST_REQUEST = 2
     DIGEST_CONFIRMATION = 3
     SNAPSHOT = 4
-    ANNOTATION_REPORT = 5
+    ANNOTATION_REPORT = 6
+    """5 was a report without times."""
 
     # From a client to its router
     PUBLISH = 16
@@ -75,7 +76,10 @@ class _Snapshot(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fie
 
 class _AnnotationReport(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
     documents: int
+    bytes_read: int
     bytes_not_read: dict[str, int]
+    nanoseconds_reading: int
+    nanoseconds_deciding: dict[str, int]
 
 
 class _Travelling(msgspec.Struct, frozen=True, array_like=True):
@@ -232,7 +236,13 @@ def _encode_interest(message: RouterMessage) -> Message:
             snapshot = _Snapshot(message.number, message.digest, message.patterns)
             return Message(body=encode(snapshot), kind=Kind.SNAPSHOT)
         case AnnotationReport():
-            report = _AnnotationReport(message.documents, dict(message.bytes_not_read))
+            report = _AnnotationReport(
+                message.documents,
+                message.bytes_read,
+                dict(message.bytes_not_read),
+                message.nanoseconds_reading,
+                dict(message.nanoseconds_deciding),
+            )
             return Message(body=encode(report), kind=Kind.ANNOTATION_REPORT)
         case _:
             raise TypeError(f"{type(message).__name__} is not an interest")
@@ -276,7 +286,11 @@ def router_message_from_link(message: Message) -> RouterMessage:
         case Kind.ANNOTATION_REPORT:
             report = decode(message.body, _AnnotationReport)
             return AnnotationReport(
-                documents=report.documents, bytes_not_read=report.bytes_not_read
+                documents=report.documents,
+                bytes_read=report.bytes_read,
+                bytes_not_read=report.bytes_not_read,
+                nanoseconds_reading=report.nanoseconds_reading,
+                nanoseconds_deciding=report.nanoseconds_deciding,
             )
         case _:
             raise error("routing.message", f"a router sends no messages of kind {message.kind}")
