@@ -93,6 +93,7 @@ bench: $(VENV)/.optimized ## Measure every budget and write benchmarks/results
 	$(BIN)/penstock bench mediation --check --write benchmarks/results
 	$(BIN)/penstock bench relations --check --write benchmarks/results
 	$(BIN)/penstock bench routing --check --write benchmarks/results
+	$(BIN)/penstock bench overlay --check --write benchmarks/results
 	$(BIN)/penstock bench sync --check --write benchmarks/results
 	$(BIN)/penstock bench hostile --check --write benchmarks/results
 	$(BIN)/penstock bench mailbox --check --write benchmarks/results

@@ -216,3 +216,15 @@ def test_every_query_is_in_the_language_and_can_match() -> None:
     )
     for query in QueryGenerator(NEWS, parameters).queries(60):
         assert NEWS.expand(parse(query), UnfoldLimits(size_max=5000)).paths, query
+
+
+def test_share_of_steps_with_a_branch() -> None:
+    queries = drawn(branching_probability=0.3, nested_depth_max=1, depth_min=2, depth_max=4)
+    every = [step for query in queries for step in steps(query)]
+    branches = sum(predicates.count("[") for _, _, predicates in every)
+    # All but leaves have children; no step has two branches.
+    assert 0.2 < branches / len(every) <= 0.31
+    assert max(predicates.count("[") for _, _, predicates in every) == 1
+    assert not any("[" in query for query in drawn())
+    with pytest.raises(WorkloadError):
+        QueryParameters(branching_probability=1.5)

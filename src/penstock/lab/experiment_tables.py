@@ -77,6 +77,8 @@ class ExperimentResults:
     tables: tuple[ResultTable, ...]
     missing: tuple[str, ...] = ()
     """Results of the paper that cannot be reproduced, with the reason."""
+    pictures: tuple[tuple[str, str], ...] = ()
+    """SVG files besides the plots, by the last part of their names."""
 
     def as_dict(self) -> dict[str, Any]:
         """The results as a JSON object."""
@@ -109,6 +111,8 @@ class ExperimentResults:
         for table in self.tables:
             path = folder / f"{self.experiment}-{table.key}.csv"
             path.write_text(table.as_csv(), encoding="utf-8")
+        for key, svg in self.pictures:
+            (folder / f"{self.experiment}-{key}.svg").write_text(svg, encoding="utf-8")
 
 
 def _cell_text(cell: Cell) -> str:

@@ -125,7 +125,7 @@ class PatternModel:
         if nodes_max < 1:
             raise error("overlay.option", "a union has at least one pattern node")
         self._nodes_max = nodes_max
-        self.matcher = matcher or PatternMatcher()
+        self.matcher = PatternMatcher() if matcher is None else matcher
         self.nothing = PatternInterest(())
         self._union = lru_cache(maxsize=4_096)(self._union_of)
         self._covers = lru_cache(maxsize=65_536)(_covers)

@@ -19,6 +19,13 @@ class PatternMatcher:
     A document is matched against all of them in one pass, and its matches are remembered as a
     bitmap. A pattern that is added later causes another pass over the documents that meet it.
 
+    Parameters
+    ----------
+    limits
+        Of documents.
+    documents_max
+        Documents whose matches are remembered, the latest.
+
     Examples
     --------
     >>> from penstock.documents import Header
@@ -30,8 +37,11 @@ class PatternMatcher:
     True
     """
 
-    def __init__(self, *, limits: Limits | None = None) -> None:
+    def __init__(
+        self, *, limits: Limits | None = None, documents_max: int = MATCHED_DOCUMENTS_MAX
+    ) -> None:
         self._limits = limits or Limits()
+        self._documents_max = documents_max
         self.generation = 0
         """Grows when the index is emptied, and bits have to be asked for again."""
         self._indexes = QueryIndexes(TokenizerOptions())
@@ -77,7 +87,7 @@ class PatternMatcher:
         if known is None or known[0] is not document or wanted >> known[1]:
             known = (document, len(self._numbers), self._match(document))
             self._matched[id(document)] = known
-            if len(self._matched) > MATCHED_DOCUMENTS_MAX:
+            if len(self._matched) > self._documents_max:
                 self._matched.popitem(last=False)
         return known[2] & wanted
 

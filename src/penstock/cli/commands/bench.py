@@ -30,6 +30,7 @@ class Bench(StrEnum):
     RELATIONS = "relations"
     HOSTILE = "hostile"
     ROUTING = "routing"
+    OVERLAY = "overlay"
     SYNC = "sync"
     MAILBOX = "mailbox"
     PIPELINE = "pipeline"

@@ -34,6 +34,12 @@ def _routing(*, quick: bool, progress: Progress) -> Report:
     return routing.run(quick=quick, progress=progress)
 
 
+def _overlay(*, quick: bool, progress: Progress) -> Report:
+    from penstock.lab.bench import overlay  # noqa: PLC0415
+
+    return overlay.run(quick=quick, progress=progress)
+
+
 def _mailbox(*, quick: bool, progress: Progress) -> Report:
     from penstock.lab.bench import mailbox  # noqa: PLC0415
 
@@ -62,6 +68,7 @@ BENCHES: dict[str, Bench] = {
     "relations": relations.run,
     "hostile": hostile.run,
     "routing": _routing,
+    "overlay": _overlay,
     "sync": sync.run,
     "mailbox": _mailbox,
     "pipeline": _pipeline,

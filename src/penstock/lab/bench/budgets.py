@@ -54,6 +54,30 @@ BUDGETS: tuple[Budget, ...] = (
         "%",
     ),
     Budget(
+        "overlay",
+        "extraneous",
+        "400 peers, XML data, with reorganisation: extraneous transfers, worst fan-out and data",
+        Bound.AT_MOST,
+        10,
+        "%",
+    ),
+    Budget(
+        "overlay",
+        "extraneous_wide",
+        "the same, fan-outs of 4 and more (an aim)",
+        Bound.AT_MOST,
+        5,
+        "%",
+    ),
+    Budget(
+        "overlay",
+        "relative",
+        "the same, all fan-outs: relative to the paper's policies",
+        Bound.AT_MOST,
+        0.7,
+        "x",
+    ),
+    Budget(
         "reader", "speedup", "the reader: speedup over lxml building a tree", Bound.AT_LEAST, 3, "x"
     ),
     Budget(

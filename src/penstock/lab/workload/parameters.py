@@ -160,6 +160,10 @@ class QueryParameters:
     nested_depth_max: int = 2
     """Maximum number of steps of a nested path; at most ``depth_max``."""
 
+    branching_probability: float = 0.0
+    """Probability that a step whose element has children has a further path below it, as a nested
+    path: the query is a twig. Independent of ``nested_path_weights``."""
+
     distinct: bool = True
     """Whether the texts of all queries differ."""
 
@@ -174,6 +178,7 @@ class QueryParameters:
             wildcard_probability=self.wildcard_probability,
             descendant_probability=self.descendant_probability,
             attribute_leaf_probability=self.attribute_leaf_probability,
+            branching_probability=self.branching_probability,
         )
         _finite(child_skew=self.child_skew)
         _weights(

@@ -81,6 +81,8 @@ class QueryGenerator:
         for _ in range(nested_paths):
             if not self._add_nested_path(walk, steps, rnd):
                 return None
+        if self.parameters.branching_probability:
+            self._add_branches(walk, steps, rnd)
         query = "".join(steps)
         attributes = walk[-1].attributes
         if attributes and rnd() < self.parameters.attribute_leaf_probability:
@@ -131,9 +133,20 @@ class QueryGenerator:
         if not places:
             return False
         index, edges = places[int(rnd() * len(places))]
-        path = "".join(self._walk(edges, depth, rnd)[1])
-        steps[index] += f"[.{path}]" if path.startswith("//") else f"[{path[1:]}]"
+        steps[index] += self._nested_path(edges, depth, rnd)
         return True
+
+    def _add_branches(self, walk: list[WalkNode], steps: list[str], rnd: Rnd) -> None:
+        for index, node in enumerate(walk):
+            if rnd() < self.parameters.branching_probability:
+                depth = int(min(1 + int(rnd() * self.parameters.nested_depth_max), node.levels - 1))
+                edges = node.edges[depth] if depth else None
+                if edges is not None:
+                    steps[index] += self._nested_path(edges, depth, rnd)
+
+    def _nested_path(self, edges: WalkEdges, depth: int, rnd: Rnd) -> str:
+        path = "".join(self._walk(edges, depth, rnd)[1])
+        return f"[.{path}]" if path.startswith("//") else f"[{path[1:]}]"
 
 
 def _counts(weights: tuple[float, ...]) -> WeightedChoice[int]:

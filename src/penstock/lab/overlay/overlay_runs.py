@@ -1,26 +1,29 @@
-"""Runs of overlays and of the Siena-like baseline on the bucket model, by configuration."""
+"""Runs of overlays and of the Siena-like baseline, by configuration."""
 
 from __future__ import annotations
 
 import random
+from abc import ABC, abstractmethod
 from collections import defaultdict
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
 from penstock.overlay import (
-    BucketInterest,
-    BucketModel,
-    BucketWorkload,
     ChildChoice,
     Connected,
     Deliver,
+    Interest,
+    InterestModel,
     PeerLimits,
     PeerOptions,
     PeerOutput,
     Placement,
 )
 from penstock.overlay.baselines import SienaNetwork
+from penstock.overlay.interest import OverlayDocument
 from penstock.overlay.simulation import Simulator
+from penstock.overlay.tree_picture import PicturePeer, TreePicture, picture_of
 
 SOURCE = "source"
 SETTLE_SECONDS = 100.0
@@ -28,6 +31,10 @@ SETTLE_SECONDS = 100.0
 
 JOIN_SECONDS = 0.2
 """Virtual time between two joins."""
+
+
+PICTURE_DOCUMENTS = 50
+"""Documents after which the first picture is taken."""
 
 
 class Policy(StrEnum):
@@ -43,31 +50,30 @@ class Policy(StrEnum):
     """Marginal contribution, path cost, several children at a time."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BucketConfiguration:
+@dataclass(frozen=True, kw_only=True)
+class RunConfiguration(ABC):
     """A configuration; the defaults are the paper's."""
 
     nodes: int = 400
     documents: int = 10_000
     fan_out: int = 6
-    k: int = 20
-    selectivity: float = 0.2
-    change_every: int = 200
     reorganise_every: int = 200
     threshold: float = 0.2
     window: int = 200
     policy: Policy = Policy.NONE
     seed: int = 1
 
-    def workload(self) -> BucketWorkload:
-        """The documents, by seed: the same for all policies and for the baseline."""
-        return BucketWorkload(
-            subscribers=self.nodes,
-            random=random.Random(f"{self.seed}/buckets"),
-            k=self.k,
-            selectivity=self.selectivity,
-            shuffle_every=self.change_every,
-        )
+    @abstractmethod
+    def model(self) -> InterestModel:
+        """The language of interests."""
+
+    @abstractmethod
+    def interests(self) -> Sequence[Interest]:
+        """The subscription of each node."""
+
+    @abstractmethod
+    def stream(self) -> Iterator[OverlayDocument]:
+        """The documents: the same for all policies and for the baseline."""
 
     def peer_options(self) -> PeerOptions:
         """Settings of all peers. One document is published per second of virtual time."""
@@ -100,7 +106,7 @@ class Move:
 class OverlayRun:
     """What was measured in a run."""
 
-    configuration: BucketConfiguration
+    configuration: RunConfiguration
     overheads: list[float] = field(default_factory=list)
     """Of each node over the whole run, the largest first."""
 
@@ -118,6 +124,9 @@ class OverlayRun:
     """Documents published, and the mean overhead of nodes that have any, since the last point."""
 
     moves: list[Move] = field(default_factory=list)
+    pictures: list[TreePicture] = field(default_factory=list)
+    """The tree when the first statistics are there, and at the end."""
+
     messages: dict[str, int] = field(default_factory=dict)
 
     @property
@@ -150,25 +159,24 @@ class _Observer:
                 self.moved_from[left].append((self.published, traffic.received, traffic.extraneous))
 
 
-def run_overlay(configuration: BucketConfiguration, *, points: int = 50) -> OverlayRun:
+def run_overlay(configuration: RunConfiguration, *, points: int = 50) -> OverlayRun:
     """Peers join one after the other, then documents are published."""
-    simulator = Simulator(BucketModel(), seed=configuration.seed, keeps_logs=False)
+    simulator = Simulator(configuration.model(), seed=configuration.seed, keeps_logs=False)
     observer = _Observer(simulator)
     simulator.outputs.append(observer)
     options = configuration.peer_options()
     simulator.add_source(SOURCE, options)
     names = [f"p{number}" for number in range(configuration.nodes)]
-    for number, name in enumerate(names):
-        simulator.add_peer(name, SOURCE, BucketInterest.of(number), options)
+    for name, interest in zip(names, configuration.interests(), strict=True):
+        simulator.add_peer(name, SOURCE, interest, options)
         simulator.run(until=simulator.now + JOIN_SECONDS)
     simulator.run(until=simulator.now + SETTLE_SECONDS)
     run = OverlayRun(configuration)
-    workload = configuration.workload()
     interval = max(1, configuration.documents // points)
     before = dict.fromkeys(names, (0, 0))
     half = (0, 0)
-    for number in range(1, configuration.documents + 1):
-        simulator.publish(SOURCE, workload.next_document())
+    for number, document in enumerate(configuration.stream(), 1):
+        simulator.publish(SOURCE, document)
         observer.published = number
         simulator.run(until=simulator.now + 1.0)
         if number % interval == 0:
@@ -183,8 +191,19 @@ def run_overlay(configuration: BucketConfiguration, *, points: int = 50) -> Over
             run.over_time.append((number, sum(shares) / len(shares) if shares else 0.0))
         if number == configuration.documents // 2:
             half = _totals(simulator)
+        if number in {PICTURE_DOCUMENTS, configuration.documents}:
+            run.pictures.append(_picture(simulator, f"after {number:,} documents"))
     _measure(run, simulator, observer, names, half)
     return run
+
+
+def _picture(simulator: Simulator, title: str) -> TreePicture:
+    """The tree, coloured by the overhead over the window of each peer."""
+    peers = []
+    for name, peer in simulator.peers.items():
+        membership = peer.memberships[SOURCE]
+        peers.append(PicturePeer(name, membership.parent, membership.overlap.overhead()))
+    return picture_of(title, peers)
 
 
 def _totals(simulator: Simulator) -> tuple[int, int]:
@@ -224,21 +243,20 @@ def _measure(
     run.moves = sorted(moves, key=lambda move: move.document)
 
 
-def run_siena(configuration: BucketConfiguration) -> list[float]:
+def run_siena(configuration: RunConfiguration) -> list[float]:
     """The overhead of each broker, the largest first, over the same documents."""
     network = siena_network(configuration)
     return sorted((broker.overhead for broker in network.brokers), reverse=True)
 
 
-def siena_network(configuration: BucketConfiguration) -> SienaNetwork:
+def siena_network(configuration: RunConfiguration) -> SienaNetwork:
     """The baseline after all documents were published."""
     network = SienaNetwork(
-        BucketModel(),
-        [BucketInterest.of(number) for number in range(configuration.nodes)],
+        configuration.model(),
+        configuration.interests(),
         fan_out=configuration.fan_out,
         random=random.Random(f"{configuration.seed}/siena"),
     )
-    workload = configuration.workload()
-    for _ in range(configuration.documents):
-        network.publish(workload.next_document())
+    for document in configuration.stream():
+        network.publish(document)
     return network
