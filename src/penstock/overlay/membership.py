@@ -1345,9 +1345,14 @@ class Membership:
             return
         if self.state is _S.ROOT or message.last <= stream.cursor:
             return
-        items = [StreamItem(each.sequence, 0, each.document) for each in message.documents]
-        if message.lost_through > stream.cursor:
-            items.insert(0, StreamItem(message.lost_through, 0, None, message.first))
+        items = [
+            StreamItem(each.sequence, 0, each.document)
+            for each in message.documents
+            if each.sequence <= message.last
+        ]
+        lost_through = min(message.lost_through, message.last)
+        if lost_through > stream.cursor:
+            items.insert(0, StreamItem(lost_through, 0, None, max(1, message.first)))
         taken = stream.fill(message.last, items)
         self._take(taken, now)
         if stream.gap is not None and not taken:
