@@ -9,6 +9,7 @@ import pytest
 
 from penstock.lab.overlay import codd
 from penstock.lab.overlay.bucket_configuration import BucketConfiguration
+from penstock.lab.overlay.fault_runs import FaultConfiguration, run_churn, run_disaster
 from penstock.lab.overlay.overlay_runs import (
     Policy,
     run_overlay,
@@ -53,13 +54,15 @@ def test_a_quick_run_has_a_table_for_each_figure(
 ) -> None:
     base = replace(TINY, documents=120)
     xml = XmlScale(12, 60, (2, 4))
-    monkeypatch.setattr(codd, "QUICK", codd.Scale(base, (2, 4, 6), (20, 40), 60, 10, xml))
+    monkeypatch.setattr(
+        codd, "QUICK", codd.Scale(base, (2, 4, 6), (20, 40), 60, 10, xml, 30, 1, (1,))
+    )
     results = codd.run(quick=True, progress=silent)
     figures = [f"figure-{number}" for number in range(7, 17)]
-    assert [table.key for table in results.tables] == [*figures, "claims"]
+    assert [table.key for table in results.tables] == [*figures, "faults", "claims"]
     for table in results.tables[:-1]:
         if table.chart is None:
-            assert table.key == "figure-13"
+            assert table.key in {"figure-13", "faults"}
             continue
         assert {table.chart.panel, table.chart.x, *table.chart.lines} <= set(table.columns)
         assert table.rows
@@ -69,6 +72,19 @@ def test_a_quick_run_has_a_table_for_each_figure(
     results.write(tmp_path)
     tree = (tmp_path / "codd-trees.svg").read_text()
     assert tree.count(": overhead ") == 2 * (base.nodes + 1)
+
+
+def test_churn_and_a_disaster_lose_nothing() -> None:
+    configuration = FaultConfiguration(nodes=40, fan_out=3)
+    churn = run_churn(configuration, minutes=1, share=0.5)
+    assert churn.seconds == sorted(churn.seconds)
+    assert churn.repairs > 0
+    assert churn == run_churn(configuration, minutes=1, share=0.5)
+    disaster = run_disaster(configuration, cut_seconds=30.0)
+    assert len(disaster.seconds) == disaster.peers == 27
+    # The region is served only after its links have returned.
+    assert sum(seconds >= 30.0 for seconds in disaster.seconds) >= 6
+    assert disaster.delays[-1] >= 29.0
 
 
 def test_documents_are_matched_once_for_all_runs() -> None:

@@ -76,12 +76,16 @@ class SimulatedNetwork:
         """Ends the partition."""
         self._regions = {}
 
+    def is_cut(self, one: str, other: str) -> bool:
+        """Whether the partition separates two peers."""
+        return self._regions.get(one) != self._regions.get(other)
+
     def arrivals(
         self, sender: str, receiver: str, message: AnyPeerMessage, now: float
     ) -> Iterator[float]:
         """When the copies of a message arrive."""
         options = self._options
-        if self._regions and self._regions.get(sender) != self._regions.get(receiver):
+        if self._regions and self.is_cut(sender, receiver):
             self.lost += 1
             return
         if self._is_plain:
