@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from penstock.pipeline.subscription_aggregation import (
         subscription_patterns as subscription_patterns,
     )
+    from penstock.pipeline.sync_stream import synchronise_documents as synchronise_documents
 
 require_spark_extra("deltalake", "pandas", "pyspark")
 
@@ -71,6 +72,7 @@ _MODULES = {
     "start_stream": "delivery_stream",
     "subscription_containment": "subscription_aggregation",
     "subscription_patterns": "subscription_aggregation",
+    "synchronise_documents": "sync_stream",
     "write_router_tree": "router_tree",
 }
 """The module of each public name."""
@@ -99,6 +101,7 @@ __all__ = [
     "start_stream",
     "subscription_containment",
     "subscription_patterns",
+    "synchronise_documents",
     "write_router_tree",
 ]
 

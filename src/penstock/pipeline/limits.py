@@ -85,3 +85,10 @@ the job of a batch."""
 
 OPEN_ROUTERS_MAX: Final[int] = 16
 """Routers of a tree that a worker process keeps open; past it the least recently used is closed."""
+
+SYNC_ROUND_REQUESTS_MAX: Final[int] = 1_000
+"""Requests of a synchronised document in one round; a micro-batch with more has several rounds."""
+
+CACHED_SYNC_SERVERS_MAX: Final[int] = 100
+"""Synchronised documents that a worker keeps in memory from one micro-batch to the next; past it,
+the least recently used is restored from the state store when it is needed again."""

@@ -1,4 +1,4 @@
-"""The encoded form of requests, messages and the state of a client.
+"""The encoded form of requests, messages, the state of a client and records of a server.
 
 An encoded value begins with three letters and the version of the format. What is invalid is refused
 with ``sync.message``, or with the error of the part that is invalid, such as a query.
@@ -23,7 +23,9 @@ from penstock.sync.limits import (
 )
 from penstock.sync.messages import CloneRequest, Message, Request, SubmittedStatement, SyncRequest
 from penstock.sync.operations import Insert
+from penstock.sync.server_state import ClientRecord
 from penstock.sync.subscription import SyncSubscription
+from penstock.sync.update_log import LogEntry
 
 FORMAT_VERSION: Final = 1
 """Version of requests, messages and stored states."""
@@ -47,6 +49,10 @@ _MESSAGES: Final[DataclassCodec[tuple[Message, ...]]] = DataclassCodec(
 )
 _STATES: Final[DataclassCodec[ClientState]] = DataclassCodec(
     ClientState, prefix=b"PSC" + bytes([FORMAT_VERSION]), lengths=_LENGTHS
+)
+
+_RECORDS: Final[DataclassCodec[LogEntry | ClientRecord]] = DataclassCodec(
+    LogEntry | ClientRecord, prefix=b"PSS" + bytes([FORMAT_VERSION])
 )
 
 
@@ -104,3 +110,19 @@ def decode_state(data: bytes) -> ClientState:
         ``sync.message``: they are malformed.
     """
     return _STATES.decode(data)
+
+
+def encode_record(record: LogEntry | ClientRecord) -> bytes:
+    """The bytes of what a server keeps of a statement or a client."""
+    return _RECORDS.encode(record)
+
+
+def decode_record(data: bytes) -> LogEntry | ClientRecord:
+    """The record of bytes.
+
+    Raises
+    ------
+    PenstockError
+        ``sync.message``: they are malformed.
+    """
+    return _RECORDS.decode(data)

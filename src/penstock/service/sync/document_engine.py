@@ -3,24 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 
 from penstock.errors import PenstockError, error
 from penstock.sync import Server, StoredState
-from penstock.sync.affected_search import IndexedClients
-from penstock.sync.messages import Message, Request
+from penstock.sync.messages import Request
+from penstock.sync.request_round import Round, run_round
 from penstock.workspace.sync_store import SqliteSyncStore, SyncStore
-
-
-@dataclass(slots=True)
-class Round:
-    """What a round results in."""
-
-    answers: list[tuple[Message, ...] | PenstockError]
-    """For each request, the messages to its client, or why it was refused."""
-    pushed: list[Message] = field(default_factory=list)
-    """Messages to connected clients that requested nothing in the round."""
 
 
 class DocumentEngine:
@@ -89,34 +78,9 @@ class DocumentEngine:
         WorkspaceError
             ``workspace.full``: the changes cannot be stored. The engine is then unusable.
         """
-        for client in left:
-            self._server.disconnect(client)
-        refused: dict[int, PenstockError] = {}
-        for number, request in enumerate(requests):
-            try:
-                self._receive(request)
-            except PenstockError as refusal:
-                refused[number] = refusal
-        messages = self._server.round()
+        done = run_round(self._server, requests, connected=connected, left=left)
         self._store.write(self._server.take_changes())
-        authors = {request.client for request in requests}
-        for client in authors - set(connected):
-            self._server.disconnect(client)
-        return Round(
-            answers=[
-                refused.get(number)
-                or tuple(each for each in messages if each.client == request.client)
-                for number, request in enumerate(requests)
-            ],
-            pushed=[each for each in messages if each.client not in authors],
-        )
-
-    def _receive(self, request: Request) -> None:
-        if request.subscription is not None:
-            # What cannot be compiled or indexed is refused before the server records it.
-            _ = request.subscription.compiled
-            IndexedClients().add(request.client, request.subscription)
-        self._server.receive(request)
+        return done
 
     def close(self) -> None:
         """Releases the store."""

@@ -1,0 +1,228 @@
+"""Synchronisation as a stream: requests in, messages out, the documents in Spark's state store.
+
+Requests are keyed by document. Each micro-batch is a round of the document's server core, which is
+the one that ``penstock sync serve`` runs. What the server keeps is in state variables, so Spark
+commits it together with the progress of the stream: a micro-batch that is executed again after a
+failure starts from the same state and gives the same messages.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections import OrderedDict
+from collections.abc import Iterator, Sequence
+from typing import Any, Final
+
+from pyspark.sql import DataFrame, Row
+from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
+
+from penstock.errors import PenstockError, error
+from penstock.extras import require_sync_extra
+from penstock.pipeline.limits import CACHED_SYNC_SERVERS_MAX, SYNC_ROUND_REQUESTS_MAX
+from penstock.sync import Server, StateChanges, StoredState
+from penstock.sync.message_codec import (
+    decode_record,
+    decode_request,
+    encode_messages,
+    encode_record,
+)
+from penstock.sync.messages import Request
+from penstock.sync.request_round import run_round
+from penstock.sync.server_state import Checkpoint, ClientRecord
+from penstock.sync.update_log import LogEntry
+
+MESSAGES: Final = (
+    "document STRING, position LONG, client STRING, messages BINARY, code STRING, message STRING"
+)
+"""Columns of the result: the answer to the request with this position, or why it was refused."""
+
+
+def synchronise_documents(requests: DataFrame) -> DataFrame:
+    """Runs a synchronisation server for each document of a stream, or of a table.
+
+    Parameters
+    ----------
+    requests
+        Columns: ``document``, a name; ``position``, a number by which the requests of a document
+        are ordered within a micro-batch; ``request``, an encoded request
+        (:func:`penstock.sync.message_codec.encode_request`); ``content``, the XML document that
+        creates the document, in rows without a request.
+
+    Returns
+    -------
+    A row for each request: ``messages``, encoded, or ``code`` and ``message`` of the error. Clients
+    that requested nothing are not sent anything.
+
+    Notes
+    -----
+    Spark supports state variables with the RocksDB state store only; set
+    ``spark.sql.streaming.stateStore.providerClass`` to
+    ``org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider``.
+    """
+    require_sync_extra("msgspec")
+    return requests.groupBy("document").transformWithState(
+        statefulProcessor=SyncProcessor(),
+        outputStructType=MESSAGES,
+        outputMode="Append",
+        timeMode="None",
+    )
+
+
+class SyncProcessor(StatefulProcessor):
+    """The server of a document, restored from state variables."""
+
+    def init(self, handle: StatefulProcessorHandle) -> None:
+        """Declares the state variables."""
+        self._checkpoint = handle.getValueState("checkpoint", "version LONG, snapshot BINARY")
+        self._head = handle.getValueState("head", "next_replica LONG, writer STRING")
+        self._entries = handle.getMapState("entries", "version LONG", "entry BINARY")
+        self._clients = handle.getMapState("clients", "name STRING", "record BINARY")
+
+    def handleInputRows(  # noqa: N802
+        self,
+        key: Any,  # noqa: ANN401
+        rows: Iterator[Any],
+        timerValues: object,  # noqa: N803
+    ) -> Iterator[Row]:
+        """Runs rounds with the requests of a micro-batch."""
+        (document,) = key
+        ordered = sorted(rows, key=lambda row: (row["request"] is not None, row["position"]))
+        server = self._open(document)
+        is_new = False
+        for row in (row for row in ordered if row["request"] is None):
+            try:
+                if server is not None:
+                    raise error("sync.document", "the document exists")
+                server, is_new = Server.of_document(bytes(row["content"] or b"")), True
+            except PenstockError as refused:
+                yield _refusal(document, row, refused)
+        waiting = [row for row in ordered if row["request"] is not None]
+        for start in range(0, len(waiting), SYNC_ROUND_REQUESTS_MAX):
+            yield from _answers(document, server, waiting[start : start + SYNC_ROUND_REQUESTS_MAX])
+        if server is not None and (is_new or waiting):
+            self._store(document, server)
+
+    def close(self) -> None:
+        """Nothing is open."""
+
+    def _open(self, document: str) -> Server | None:
+        """The server of the stored state; from memory if it is the one that wrote that."""
+        if not self._head.exists():
+            return None
+        next_replica, writer = self._head.get()  # type: ignore[misc]
+        known = _SERVERS.take(document)
+        if known is not None and known[0] == writer:
+            return known[1]
+        version, snapshot = self._checkpoint.get()  # type: ignore[misc]
+        entries = sorted(
+            (number, _entry(bytes(entry))) for (number,), (entry,) in self._entries.iterator()
+        )
+        state = StoredState(
+            Checkpoint(version, bytes(snapshot)),
+            [entry for _, entry in entries],
+            {name: _client(bytes(record)) for (name,), (record,) in self._clients.iterator()},
+            next_replica,
+        )
+        return Server(state)
+
+    def _store(self, document: str, server: Server) -> None:
+        changes: StateChanges = server.take_changes()
+        for entry in changes.entries:
+            self._entries.updateValue((entry.version,), (encode_record(entry),))
+        if changes.checkpoint is not None:
+            start = changes.checkpoint.version
+            self._checkpoint.update((start, changes.checkpoint.snapshot))
+            for (version,) in list(self._entries.keys()):
+                if version <= start:
+                    self._entries.removeKey((version,))
+        for name, record in changes.clients.items():
+            if record is None:
+                self._clients.removeKey((name,))
+            else:
+                self._clients.updateValue((name,), (encode_record(record),))
+        next_replica = changes.next_replica
+        if next_replica is None:
+            next_replica = self._head.get()[0] if self._head.exists() else 1  # type: ignore[index]
+        # A server in memory is used again only if the stored state is what it wrote: a micro-batch
+        # that failed has changed the server, but not the state.
+        writer = secrets.token_hex(16)
+        self._head.update((next_replica, writer))
+        _SERVERS.put(document, (writer, server))
+
+
+def _answers(document: str, server: Server | None, rows: Sequence[Any]) -> Iterator[Row]:
+    decoded: list[tuple[Any, Request]] = []
+    for row in rows:
+        try:
+            if server is None:
+                raise error("sync.document", "there is no such document")
+            decoded.append((row, decode_request(bytes(row["request"]))))
+        except PenstockError as refused:
+            yield _refusal(document, row, refused)
+    if server is None or not decoded:
+        return
+    done = run_round(server, [request for _, request in decoded])
+    for (row, request), answer in zip(decoded, done.answers, strict=True):
+        if isinstance(answer, PenstockError):
+            yield _refusal(document, row, answer)
+        else:
+            yield _row(document, row, request.client, bytearray(encode_messages(answer)))
+
+
+def _refusal(document: str, row: Any, refused: PenstockError) -> Row:  # noqa: ANN401
+    return _row(document, row, None, None, code=refused.code, message=refused.message)
+
+
+def _row(
+    document: str,
+    row: Any,  # noqa: ANN401
+    client: str | None,
+    messages: bytearray | None,
+    *,
+    code: str | None = None,
+    message: str | None = None,
+) -> Row:
+    return Row(
+        document=document,
+        position=row["position"],
+        client=client,
+        messages=messages,
+        code=code,
+        message=message,
+    )
+
+
+def _entry(data: bytes) -> LogEntry:
+    record = decode_record(data)
+    assert isinstance(record, LogEntry)
+    return record
+
+
+def _client(data: bytes) -> ClientRecord:
+    record = decode_record(data)
+    assert isinstance(record, ClientRecord)
+    return record
+
+
+class _CachedServers:
+    """Servers of this worker by document, with the name under which each wrote the state."""
+
+    def __init__(self) -> None:
+        self._servers: OrderedDict[str, tuple[str, Server]] = OrderedDict()
+
+    def take(self, document: str) -> tuple[str, Server] | None:
+        """Removes a server: whoever takes it is going to change it."""
+        return self._servers.pop(document, None)
+
+    def put(self, document: str, server: tuple[str, Server]) -> None:
+        """Adds a server, and drops the oldest beyond the limit."""
+        self._servers[document] = server
+        while len(self._servers) > CACHED_SYNC_SERVERS_MAX:
+            self._servers.popitem(last=False)
+
+    def clear(self) -> None:
+        """Drops all servers."""
+        self._servers.clear()
+
+
+_SERVERS: Final = _CachedServers()
