@@ -15,7 +15,7 @@ from deltalake import DeltaTable
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.workspace import delivery_writer, recent_deliveries
+from penstock.workspace import delivery_writer, recent_deliveries, recent_files
 from penstock.workspace.commit_positions import ORDINAL_BITS
 from penstock.workspace.delivery_ids import delivery_ids
 from penstock.workspace.delivery_writer import DeliveryWriter
@@ -24,6 +24,7 @@ from penstock.workspace.limits import RECENT_FILES_MAX
 from penstock.workspace.mailbox import Mailbox
 from penstock.workspace.pipeline_tables import Tables
 from penstock.workspace.recent_deliveries import compact_recent
+from penstock.workspace.recent_files import RecentFile
 from penstock.workspace.subscriber_buckets import RECENT, bucket_of
 from penstock.workspace.table_schemas import DELIVERIES
 from penstock.workspace.timestamps import utc_now
@@ -132,14 +133,14 @@ def test_large_amounts_are_moved_in_groups_that_fit_into_memory(
 
 def call_during_compaction(patch: pytest.MonkeyPatch, change: Callable[[], object]) -> None:
     """Changes the table after compaction has read rows and before it commits."""
-    read = recent_deliveries._read
+    read = recent_files._read
 
-    def read_then_change(table: DeltaTable, files: Sequence[recent_deliveries._File]) -> pa.Table:
+    def read_then_change(table: DeltaTable, files: Sequence[RecentFile]) -> pa.Table:
         rows = read(table, files)
         change()
         return rows
 
-    patch.setattr(recent_deliveries, "_read", read_then_change)
+    patch.setattr(recent_files, "_read", read_then_change)
 
 
 def test_rows_deleted_during_compaction_do_not_return(

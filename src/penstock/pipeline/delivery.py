@@ -200,6 +200,8 @@ class _Job:
             stream=self.stream,
             batch=self.batch,
             log=self.log,
+            # As deliveries are: compaction of a workspace rewrites both.
+            recent=not self.is_shuffled,
             progress=self.progress,
         )
         write_stage = WriteStage(

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from penstock.workspace.delta import TableWriter
 from penstock.workspace.pipeline_tables import Tables
+from penstock.workspace.recent_documents import in_sequence
 from penstock.workspace.table_schemas import (
     DEAD_LETTERS,
     DOCUMENT_LOG,
@@ -35,6 +35,9 @@ class DocumentLog:
     keeps_refused: bool
     """Whether dead letters are stored."""
 
+    recent: bool = False
+    """Whether to write documents uncompressed: see :mod:`penstock.workspace.recent_documents`."""
+
     def open(self) -> DocumentLogWriter:
         """A writer for one task."""
         return DocumentLogWriter(self)
@@ -45,7 +48,7 @@ class DocumentLogWriter:
 
     def __init__(self, log: DocumentLog) -> None:
         self._log = log
-        self._documents = TableWriter(log.tables.documents, DOCUMENT_LOG)
+        self._documents = TableWriter(log.tables.documents, DOCUMENT_LOG, recent=log.recent)
         self._dead_letters = TableWriter(log.tables.dead_letters, DEAD_LETTERS)
 
     def write(
@@ -77,7 +80,7 @@ class DocumentLogWriter:
         if accepted:
             # Filtering and sorting copy the contents, which are most of the bytes.
             rows = pa.table(columns)
-            self._documents.write(_in_sequence(rows.filter(is_accepted) if has_errors else rows))
+            self._documents.write(in_sequence(rows.filter(is_accepted) if has_errors else rows))
         if self._log.keeps_refused and has_errors:
             for number, field in enumerate(errors.type):
                 columns[field.name] = errors.field(number)
@@ -90,12 +93,3 @@ class DocumentLogWriter:
         for table, writer in (("documents", self._documents), ("dead_letters", self._dead_letters)):
             for file in writer.close():
                 yield json.dumps({"table": table, **file.as_dict()})
-
-
-def _in_sequence(rows: pa.Table) -> pa.Table:
-    """Sort rows by number, for row groups of neighbouring numbers.
-
-    See :mod:`penstock.workspace.document_contents`.
-    """
-    numbers: Any = rows.column("sequence").to_numpy()
-    return rows if (np.diff(numbers) >= 0).all() else rows.sort_by("sequence")

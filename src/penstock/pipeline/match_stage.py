@@ -70,6 +70,8 @@ class MatchStage:
     batch: int
     log: bool
     """Whether to write the documents; false if they come from the documents table."""
+    recent: bool
+    """Whether to write them uncompressed, for compaction."""
     progress: BatchProgressFiles
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -80,6 +82,7 @@ class MatchStage:
             batch=self.batch,
             at=self.matcher.at,
             keeps_refused=self.matcher.config.mode == "PERMISSIVE",
+            recent=self.recent,
         ).open()
         with contextlib.closing(self.progress.task()) as progress:
             yield from self._rows(batches, log, progress)

@@ -1,8 +1,8 @@
 """Compaction of the Delta tables: merges small files into larger ones.
 
 Every batch adds a few files to each table, and reading a mailbox opens all files of its bucket.
-Compaction changes no row. Readers that started before it keep reading the old files, which
-`penstock clean` removes a week later.
+Compaction changes no row. Readers that started before it keep reading the old files, which are
+removed an hour later.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from deltalake import ColumnProperties, DeltaTable, WriterProperties
 from penstock.workspace.delta import CONTENT, ROW_GROUP_BYTES, resolve_filesystem
 from penstock.workspace.pipeline_tables import Tables
 from penstock.workspace.recent_deliveries import compact_recent
+from penstock.workspace.recent_documents import compact_recent_documents, is_recent
 from penstock.workspace.subscriber_buckets import RECENT
 
 MERGED_FILE_BYTES: Final = 16 << 20
@@ -34,7 +35,7 @@ SMALL_FILES_MAX: Final = 32
 
 def compact(tables: Tables) -> int:
     """Compact the tables that have many small files; returns how many files were replaced."""
-    merged = compact_recent(tables.deliveries)
+    merged = compact_recent(tables.deliveries) + compact_recent_documents(tables.documents)
     for table in (tables.documents, tables.deliveries, tables.dead_letters, tables.counts):
         opened = DeltaTable(table)
         if _max_small_files(opened) > SMALL_FILES_MAX:
@@ -70,15 +71,15 @@ def _writer_properties(table: DeltaTable) -> WriterProperties:
 
 
 def _max_small_files(table: DeltaTable) -> int:
-    """The largest number of small files in any partition."""
+    """The largest number of small files in any partition, without those of recent documents."""
     actions: Any = pa.table(table.get_add_actions(flatten=True))
     partition_columns = [name for name in actions.column_names if name.startswith("partition.")]
-    sizes = actions.column("size_bytes").to_pylist()
+    sizes, paths = (actions.column(name).to_pylist() for name in ("size_bytes", "path"))
     keys = [actions.column(name).to_pylist() for name in partition_columns]
     partitions = zip(*keys, strict=True) if keys else [()] * len(sizes)
     small = Counter(
         partition
-        for partition, size in zip(partitions, sizes, strict=True)
-        if size < SMALL_FILE_BYTES
+        for partition, size, path in zip(partitions, sizes, paths, strict=True)
+        if size < SMALL_FILE_BYTES and not is_recent(path)
     )
     return max(small.values(), default=0)

@@ -30,9 +30,13 @@ if TYPE_CHECKING:
     # Imports pandas, which most commands do not need.
     import pyarrow.dataset as ds
 
-Codec: TypeAlias = Literal["zstd", "snappy"]
+Codec: TypeAlias = Literal["zstd", "snappy", "none"]
 """Compression of Parquet files. Snappy writes small row groups in about half the time that zstd
 takes, and the files are half as large again."""
+
+RECENT_PREFIX: Final = "recent-"
+"""What the names of files with recent documents begin with: see
+:mod:`penstock.workspace.recent_documents`."""
 
 CONTENT: Final = "content"
 """The column with the bytes of documents."""
@@ -42,6 +46,10 @@ FILE_BYTES_MAX: Final = 256 << 20
 
 ROW_GROUP_BYTES: Final = 256 << 10
 """Bytes of rows in a row group, which is the unit of reading: opening a document reads one."""
+
+RECENT_GROUP_BYTES: Final = 1 << 20
+"""Bytes of rows in a row group of recent documents. They are not compressed, so opening a document
+costs no more than in a smaller row group that is."""
 
 COMMIT_RETRIES_MAX: Final = 100
 """Retries of a commit that conflicts with a concurrent writer."""
@@ -64,6 +72,9 @@ class WrittenFile:
     size: int
     rows: int
     partition: dict[str, str]
+    statistics: dict[str, Any] | None = None
+    """Statistics of the columns for the table's log: see
+    :mod:`penstock.workspace.file_statistics`."""
 
     def as_dict(self) -> dict[str, Any]:
         """The fields as JSON-serialisable values."""
@@ -71,16 +82,17 @@ class WrittenFile:
 
     def add_action(self, *, data_change: bool = True) -> AddAction:
         """The Delta action that adds the file to a table."""
-        # No column statistics: if only some columns have them, delta-rs treats the others as null
-        # and loses rows. Readers still skip row groups by the statistics in the Parquet files.
-        stats = {"numRecords": self.rows}
+        # If only some columns have statistics, delta-rs treats the others as null and loses rows.
+        # Without any, readers still skip row groups by the statistics in the Parquet files.
+        stats = {"numRecords": self.rows, **(self.statistics or {})}
         return AddAction(
             path=self.path,
             size=self.size,
             partition_values=self.partition,
             modification_time=int(time.time() * 1000),
             data_change=data_change,
-            stats=json.dumps(stats),
+            # delta-rs reads escaped surrogate pairs as other characters.
+            stats=json.dumps(stats, ensure_ascii=False),
         )
 
 
@@ -96,7 +108,9 @@ class TableWriter:
     partition
         The values of the partition columns, which are not stored in the files.
     codec
-        The compression; that of documents' bytes is always zstd.
+        The compression; that of documents' bytes is always zstd, unless they are recent.
+    recent
+        Whether the rows are recent documents, whose bytes are not compressed.
     """
 
     def __init__(
@@ -106,8 +120,10 @@ class TableWriter:
         *,
         partition: Mapping[str, str] | None = None,
         codec: Codec = "zstd",
+        recent: bool = False,
     ) -> None:
         self._codec: Codec = codec
+        self._recent = recent
         self._filesystem, self._root = resolve_filesystem(table)
         self._partition = dict(partition or {})
         self._columns = [name for name in schema.names if name not in self._partition]
@@ -121,7 +137,12 @@ class TableWriter:
             return
         if self._open is None:
             self._open = _OpenFile(
-                self._filesystem, self._root, self._partition, self._schema, self._codec
+                self._filesystem,
+                self._root,
+                self._partition,
+                self._schema,
+                codec=self._codec,
+                recent=self._recent,
             )
         table = pa.table({name: rows.column(name) for name in self._columns})
         self._open.write(table.cast(self._schema))
@@ -148,16 +169,20 @@ class _OpenFile:
         root: str,
         partition: dict[str, str],
         schema: pa.Schema,
+        *,
         codec: Codec,
+        recent: bool,
     ) -> None:
         folder = "/".join(f"{name}={value}" for name, value in partition.items())
+        prefix = RECENT_PREFIX if recent else "part-"
         self._partition = partition
-        self._path = posixpath.join(folder, f"part-{uuid.uuid4().hex}.parquet")
+        self._group_bytes = RECENT_GROUP_BYTES if recent else ROW_GROUP_BYTES
+        self._path = posixpath.join(folder, f"{prefix}{uuid.uuid4().hex}.parquet")
         self._full_path = posixpath.join(root, self._path)
         self._filesystem = filesystem
         filesystem.create_dir(posixpath.dirname(self._full_path), recursive=True)
         has_content = CONTENT in schema.names
-        compression: Any = _codecs(schema) if has_content else codec
+        compression: Any = _codecs(schema, "none" if recent else "zstd") if has_content else codec
         self._writer = pq.ParquetWriter(
             self._full_path,
             schema,
@@ -172,7 +197,7 @@ class _OpenFile:
         self.bytes = 0
 
     def write(self, rows: pa.Table) -> None:
-        rows_per_group = max(1, rows.num_rows * ROW_GROUP_BYTES // max(1, rows.nbytes))
+        rows_per_group = max(1, rows.num_rows * self._group_bytes // max(1, rows.nbytes))
         self._writer.write_table(rows, row_group_size=rows_per_group)
         self._rows += rows.num_rows
         self.bytes += rows.nbytes
@@ -186,7 +211,7 @@ class _OpenFile:
         return WrittenFile(self._path, size, self._rows, self._partition)
 
 
-def _codecs(schema: pa.Schema) -> dict[str, Codec]:
+def _codecs(schema: pa.Schema, of_content: Codec) -> dict[str, Codec]:
     """The compression of each column of a table with documents.
 
     Arrow creates a zstd context for each page. For the other columns, which have some hundred bytes
@@ -197,7 +222,7 @@ def _codecs(schema: pa.Schema) -> dict[str, Codec]:
         is_map = pa.types.is_map(field.type)
         leaves = [".key_value.key", ".key_value.value"] if is_map else [""]
         for leaf in leaves:
-            codecs[field.name + leaf] = "zstd" if field.name == CONTENT else "snappy"
+            codecs[field.name + leaf] = of_content if field.name == CONTENT else "snappy"
     return codecs
 
 

@@ -103,6 +103,13 @@ RECENT_BYTES_MAX: Final[int] = 32 << 20
 RECENT_FILES_MAX: Final[int] = 32
 """Files with recent deliveries; past it, compaction merges them."""
 
+RECENT_DOCUMENT_BYTES_MAX: Final[int] = 64 << 20
+"""Bytes of the files with recent documents; past it, compaction compresses them. It reads about as
+many into memory at a time; a larger file is read by itself."""
+
+RECENT_DOCUMENT_FILES_MAX: Final[int] = 32
+"""Files with recent documents; past it, compaction compresses and merges them."""
+
 MERGED_BYTES_MAX: Final[int] = 16 << 20
 """Bytes of the files with recent deliveries that compaction reads into memory at a time; a larger
 file is read by itself."""

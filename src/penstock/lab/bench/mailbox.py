@@ -106,7 +106,7 @@ def _build(workspace: Workspace, setting: _Setting, progress: Progress) -> int:
         end = min(start + setting.batch, setting.documents)
         rows = [_document(draw, number + 1, batch) for number in range(start, end)]
         size += sum(len(row["content"]) for row in rows)
-        _commit(tables.documents, DOCUMENT_LOG, [({}, rows)], batch)
+        _commit(tables.documents, DOCUMENT_LOG, [({}, rows)], batch, recent=True)
         deliveries = [
             ({"bucket": str(bucket_of(subscriber))}, list(_deliveries(rows, subscriber, chosen)))
             for subscriber, chosen in wanted.items()
@@ -161,10 +161,12 @@ def _commit(
     parts: list[tuple[dict[str, str], list[dict[str, Any]]]],
     batch: int,
     commit: int | None = None,
+    *,
+    recent: bool = False,
 ) -> None:
     files = []
     for partition, rows in parts:
-        writer = TableWriter(table, schema, partition=partition)
+        writer = TableWriter(table, schema, partition=partition, recent=recent)
         writer.write(pa.Table.from_pylist(rows, schema=schema))
         files += writer.close()
     if commit is None:
