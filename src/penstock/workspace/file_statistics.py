@@ -29,7 +29,7 @@ def file_statistics(metadata: pq.FileMetaData) -> dict[str, Any] | None:
         nulls[path] = 0
         for number in range(metadata.num_row_groups):
             chunk = metadata.row_group(number).column(column)
-            found = chunk.statistics
+            found: Any = chunk.statistics
             if found is None or not found.has_null_count:
                 return None
             nulls[path] += found.null_count

@@ -22,9 +22,9 @@ logger = logging.getLogger(__name__)
 def maintain(workspace: Workspace, *, now: datetime) -> list[Removal]:
     """Remove what the stored retention policy and the pipeline allow; returns what was removed.
 
-    Then compacts the tables, which needs free space. Does nothing while a backfill or another maintenance is in progress, because a backfill reads
-    files that may be obsolete by now. What cannot be removed is logged and tried again the next
-    time: maintenance never stops a stream.
+    Then compacts the tables, which needs free space. Does nothing while a backfill or another
+    maintenance is in progress, because a backfill reads files that may be obsolete by now. What
+    cannot be removed is logged and tried again the next time: maintenance never stops a stream.
     """
     try:
         with workspace.lock("backfill", wait=False):

@@ -86,5 +86,5 @@ def _removal(file: RecentFile) -> RemoveAction:
         data_change=False,
         deletion_timestamp=int(time.time() * 1000),
         size=file.size,
-        partition_values=file.partition,
+        partition_values=dict(file.partition),
     )
