@@ -114,9 +114,10 @@ fuzz: setup ## Search for counterexamples at length: generated tests, then every
 	$(BIN)/python benchmarks/sync_histories.py --histories $(FUZZ_HISTORIES) --processes $(TEST_PROCESSES)
 	$(BIN)/python fuzz/campaign.py --seconds $(FUZZ_SECONDS) --write
 
-soak: setup ## Kill the pipeline and routers a hundred times each, write benchmarks/results/soak*.txt; simulate overlays
+soak: setup ## Kill the pipeline, routers and a sync server a hundred times each, write benchmarks/results/soak*.txt; simulate overlays
 	$(BIN)/python benchmarks/soak.py --kills $(SOAK_KILLS)
 	$(BIN)/python benchmarks/soak_routers.py --kills $(SOAK_KILLS)
+	$(BIN)/python benchmarks/soak_sync.py --kills $(SOAK_KILLS) --write
 	$(BIN)/python benchmarks/soak_overlay.py
 
 clean: ## Remove everything that was made

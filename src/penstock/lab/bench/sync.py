@@ -1,4 +1,4 @@
-"""``bench sync``: the search for the subscriptions that an operation affects."""
+"""``bench sync``: the search for affected subscriptions, and the updates of a server."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from lxml import etree
 from penstock.lab.bench.bench_workload import SEED, BenchWorkload, Setting, draw
 from penstock.lab.bench.process_memory import resident_bytes
 from penstock.lab.bench.report import BenchResults, Progress, Report
+from penstock.lab.bench.sync_updates import measure_updates
 from penstock.lab.bench.timing import interleaved, once
 from penstock.language import parse
 from penstock.language.relations.native_pairs import compiled
@@ -65,6 +66,7 @@ def run(*, quick: bool, progress: Progress) -> Report:
     workload = draw("paths-sparse", size.setting, extra=CHANGED)
     changes = list(changes_of(workload.documents, size.changes))
     measure_search(workload, changes, size, results, progress)
+    measure_updates(results, progress, quick=quick)
     return results.report("sync", quick=quick)
 
 
