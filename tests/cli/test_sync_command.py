@@ -174,7 +174,7 @@ def test_wrong_command_lines(folder: Path, arguments: tuple[str, ...], words: st
     assert words in " ".join(done.err.split())
 
 
-def test_tokens(server: RunningSyncServer, url: str) -> None:
+def test_tokens(server: RunningSyncServer, url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     assert sync("token", "list", "--store", "store").out == "ada\nbob\n"
     (row,) = sync("token", "create", "eve", "--store", "store", "--json").rows
     Path("eve.token").write_text(row["token"])
@@ -183,6 +183,15 @@ def test_tokens(server: RunningSyncServer, url: str) -> None:
     refused = penstock("sync", "push", "-f", "eve", "--json")
     assert refused.code == 3
     assert '"code": "sync.token"' in refused.err
+    renewed = sync("token", "create", "eve", "--store", "store", "--json").rows[0]["token"]
+    Path("eve.token").write_text(renewed)
+    sync("push", "-f", "eve", "--token-file", "eve.token")
+    sync("pull", "-f", "eve")
+    monkeypatch.setenv("PENSTOCK_SYNC_TOKEN", renewed)
+    sync("clone", url, "by-environment")
+    monkeypatch.setenv("PENSTOCK_SYNC_TOKEN", "of.another-server")
+    sync("pull", "-f", "by-environment")
+    monkeypatch.delenv("PENSTOCK_SYNC_TOKEN")
     refused = penstock("sync", "clone", url, "other")
     assert "[sync.token]" in refused.err
     assert not Path("other").exists()

@@ -165,6 +165,15 @@ def test_a_revoked_token_is_refused_at_once(http: httpx.Client, store: Path) -> 
     assert http.get("/documents").status_code == 401
 
 
+def test_a_damaged_token_file_lets_nobody_in_and_is_not_shown(
+    http: httpx.Client, store: Path
+) -> None:
+    (store / "tokens").write_text("nonsense")
+    answer = http.get("/documents")
+    assert (answer.status_code, code_of(answer)) == (401, "sync.token")
+    assert str(store) not in answer.text
+
+
 # What it refuses
 
 

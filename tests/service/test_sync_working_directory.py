@@ -426,7 +426,17 @@ def test_a_request_beyond_the_limit_sends_fewer_statements(
 
 
 @pytest.mark.parametrize(
-    "url", ["", "catalogue", "ftp://a/b", "http://a", "http://a/b?c", "http://u:p@a/b", "http://[/"]
+    "url",
+    [
+        "",
+        "catalogue",
+        "ftp://a/b",
+        "http://a",
+        "http://a/b?c",
+        "http://u:p@a/b",
+        "http://[/",
+        "http://a/..%2fb",
+    ],
 )
 def test_urls(url: str) -> None:
     assert refusal(lambda: parse_url(url)) == "sync.url"

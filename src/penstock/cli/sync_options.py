@@ -49,6 +49,14 @@ SyncTokenFileOption = Annotated[
         **EXISTING_FILE,
     ),
 ]
+NewTokenOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--token-file",
+        help="File with a new token, which replaces that of the clone.",
+        **EXISTING_FILE,
+    ),
+]
 PlaintextOption = Annotated[
     bool,
     typer.Option(
@@ -77,13 +85,18 @@ def trusted(authorities: Path | None) -> ssl.SSLContext | None:
         raise error("sync.tls", f"{authorities}: {problem}") from None
 
 
-def connection_of(directory: WorkingDirectory) -> SyncConnection:
-    """A connection to the server of a clone."""
+def connection_of(directory: WorkingDirectory, token_file: Path | None) -> SyncConnection:
+    """A connection to the server of a clone, with the clone's token.
+
+    A token of the environment may be that of another server.
+    """
     from penstock.service.sync import SyncConnection
 
+    if token_file is not None:
+        directory.keep_token(token_file.read_text(encoding="utf-8").strip())
     return SyncConnection(
         directory.url,
-        token=os.environ.get(TOKEN_VARIABLE) or directory.token,
+        token=directory.token,
         tls=trusted(directory.authorities),
         plaintext=directory.plaintext,
     )

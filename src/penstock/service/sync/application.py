@@ -92,7 +92,10 @@ class SyncApplication:
         """The account of a request; empty if tokens are not required."""
         if self._tokens is None:
             return ""
-        account = self._tokens.account_of(request.headers.get("authorization"))
+        try:
+            account = self._tokens.account_of(request.headers.get("authorization"))
+        except PenstockError:
+            account = None  # the token file is damaged; its path does not concern clients
         if account is None:
             raise error("sync.token", "the token is missing, wrong or revoked")
         return account

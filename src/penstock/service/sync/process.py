@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import re
 import signal
 import socket
 import ssl
@@ -22,6 +21,7 @@ from penstock.service.sync.application import SyncApplication
 from penstock.service.sync.document_engine import DocumentEngine
 from penstock.service.sync.document_service import DocumentService
 from penstock.service.sync.limits import SYNC_CONNECTIONS_MAX, SYNC_DOCUMENTS_MAX
+from penstock.service.sync.server_url import DOCUMENT_NAME
 from penstock.service.sync.tokens import TokenVerifier, read_accounts
 from penstock.workspace.file_locks import file_lock
 from penstock.workspace.private_files import make_private_folder
@@ -32,8 +32,6 @@ SUFFIX: Final = ".sync"
 
 STOP_SECONDS_MAX: Final = 10
 """Time that open connections have to end when the server stops."""
-
-_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,7 +50,7 @@ class ServeOptions:
 
     def __post_init__(self) -> None:
         for name in self.documents:
-            if _NAME.fullmatch(name) is None:
+            if DOCUMENT_NAME.fullmatch(name) is None:
                 raise error("sync.document", f"`{name}` is no name of a document")
         if is_loopback(self.listen):
             return

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
+from typing import Final
 from urllib.parse import quote, unquote, urlsplit
 
 from penstock.errors import error
 from penstock.links import TcpAddress
 from penstock.service.addresses import is_loopback
+
+DOCUMENT_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
+"""Names of documents; they are names of files, too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,9 +65,11 @@ def parse_url(text: str) -> DocumentUrl:
     except ValueError:
         raise error("sync.url", f"`{text}` is not a URL") from None
     folder, _, document = parts.path.rstrip("/").rpartition("/")
+    document = unquote(document)
     is_plain = not (parts.query or parts.fragment or parts.username or parts.password)
-    if parts.scheme not in ("http", "https") or not parts.hostname or not document or not is_plain:
+    is_named = DOCUMENT_NAME.fullmatch(document) is not None
+    if parts.scheme not in ("http", "https") or not (parts.hostname and is_named and is_plain):
         raise error("sync.url", f"`{text}` is not the URL of a document")
     host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
     place = host if port is None else f"{host}:{port}"
-    return DocumentUrl(f"{parts.scheme}://{place}{folder}", unquote(document))
+    return DocumentUrl(f"{parts.scheme}://{place}{folder}", document)

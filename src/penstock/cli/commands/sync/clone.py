@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import getpass
 import re
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from penstock.cli.commands.publish import login_name
 from penstock.cli.console import print_json, print_line
 from penstock.cli.options import (
     EXISTING_FILE,
@@ -72,7 +72,7 @@ def clone(
         place, token=token, tls=trusted(tls_authorities), plaintext=plaintext
     ) as connection:
         account = connection.describe().account
-        label = re.sub(r"[^A-Za-z0-9_.-]", "-", name or getpass.getuser())[:64]
+        label = re.sub(r"[^A-Za-z0-9_.-]", "-", name or login_name())[:64]
         with WorkingDirectory.create(
             target,
             place,

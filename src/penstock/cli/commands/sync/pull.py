@@ -13,7 +13,7 @@ import typer
 
 from penstock.cli.console import note, show_error
 from penstock.cli.options import JsonOption
-from penstock.cli.sync_options import CloneOption, connection_of, errors_of_file
+from penstock.cli.sync_options import CloneOption, NewTokenOption, connection_of, errors_of_file
 from penstock.cli.sync_report import show_synchronisation
 from penstock.errors import PenstockError
 
@@ -37,6 +37,7 @@ def pull(
         bool,
         typer.Option("--follow", help="Stay connected, and pull changes at once, until Ctrl-C."),
     ] = False,
+    token_file: NewTokenOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Bring the file up to date, and send nothing.
@@ -51,7 +52,7 @@ def pull(
             kept = directory.discard_edits()
             if kept is not None:
                 note(f"your edits are kept in {kept}")
-        connection = connection_of(directory)
+        connection = connection_of(directory, token_file)
         root, client = directory.folder, directory.client.name
     with connection:
         _pull(root, connection, (), is_quiet=False, as_json=as_json)

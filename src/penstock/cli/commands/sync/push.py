@@ -5,11 +5,16 @@ from __future__ import annotations
 from pathlib import Path
 
 from penstock.cli.options import JsonOption
-from penstock.cli.sync_options import CloneOption, connection_of, errors_of_file
+from penstock.cli.sync_options import CloneOption, NewTokenOption, connection_of, errors_of_file
 from penstock.cli.sync_report import show_synchronisation
 
 
-def push(*, folder: CloneOption = Path(), as_json: JsonOption = False) -> None:
+def push(
+    *,
+    folder: CloneOption = Path(),
+    token_file: NewTokenOption = None,
+    as_json: JsonOption = False,
+) -> None:
     """Send your changes to the server, and bring the file up to date.
 
     The edited file becomes one statement. Reports say what was undone, overwritten or deleted
@@ -20,7 +25,7 @@ def push(*, folder: CloneOption = Path(), as_json: JsonOption = False) -> None:
     with (
         WorkingDirectory.open(folder) as directory,
         errors_of_file(directory.file, as_json=as_json),
-        connection_of(directory) as connection,
+        connection_of(directory, token_file) as connection,
     ):
         done = synchronise(directory, connection, submit=True)
     show_synchronisation(done, command="push", as_json=as_json)
