@@ -160,7 +160,7 @@ def main() -> None:
         str(this_machine()),
         "",
         f"{given.kills} kills of the server with SIGKILL",
-        f"{pushed} pushes of two people, each counted once; {failed} failed first and were repeated",
+        f"{pushed} pushes of two people, each counted once; {failed} failed and were repeated",
         f"seed: {given.seed}",
     ]
     text = "\n".join(lines) + "\n"
