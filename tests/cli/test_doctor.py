@@ -55,7 +55,8 @@ def java_says(monkeypatch: pytest.MonkeyPatch, stderr: str) -> None:
 def test_every_component_is_checked_once() -> None:
     parts = [each.part for each in doctor.examine()]
     required = ["Python", "native core", "lxml", "pyarrow"]
-    assert parts == [*required, "deltalake", "Spark", "Java", "msgspec", "uvloop"]
+    extras = ["deltalake", "Spark", "Java", "msgspec", "uvloop", "httpx", "Starlette", "uvicorn"]
+    assert parts == [*required, *extras]
 
 
 def test_json_and_text_agree() -> None:
@@ -140,6 +141,9 @@ def test_missing_java_comes_with_advice(monkeypatch: pytest.MonkeyPatch, tmp_pat
         ("deltalake", "deltalake", "spark"),
         ("msgspec", "msgspec", "links"),
         ("uvloop", "uvloop", "links"),
+        ("httpx", "httpx", "sync"),
+        ("Starlette", "starlette", "sync"),
+        ("uvicorn", "uvicorn", "sync"),
     ],
 )
 def test_without_an_extra_the_advice_names_it(

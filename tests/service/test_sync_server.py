@@ -292,6 +292,34 @@ def test_a_failing_store_ends_the_server_and_refuses_what_waits(tmp_path: Path) 
     assert asyncio.run(run()) == ["sync.stopping", "workspace.full"]
 
 
+def test_a_client_that_does_not_read_loses_its_stream(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("penstock.service.sync.document_service.SYNC_STREAM_MESSAGES_MAX", 2)
+
+    async def run() -> list[bool]:
+        service = DocumentService(DocumentEngine.open("x", tmp_path / "x.sync", DOCUMENT))
+        rounds = asyncio.create_task(service.run())
+        author, reader = (Client(name, SyncSubscription("/*")) for name in ("/one", "/two"))
+        stream = service.open_stream("/two")
+        for client in (author, reader):
+            for message in await service.answer(client.request()):
+                client.receive(message)
+        ended = []
+        for number in range(4):
+            author.update(f"//product/*!update('{number}')")
+            for message in await service.answer(author.request()):
+                author.receive(message)
+            ended.append(stream.is_ended)
+        assert await stream.next() is None
+        service.close()
+        await rounds
+        service.shut_down()
+        return ended
+
+    assert asyncio.run(run()) == [False, False, True, True]
+
+
 # TLS
 
 

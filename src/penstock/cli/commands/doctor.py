@@ -49,6 +49,7 @@ _MARKS = {
 
 _SPARK_ADVICE = "needed only by workspaces and the pipeline: pip install 'penstock[spark]'"
 _LINKS_ADVICE = "needed only by links between routers: pip install 'penstock[links]'"
+_SYNC_ADVICE = "needed only by synchronisation over HTTP: pip install 'penstock[sync]'"
 _UVLOOP_ADVICE = "makes links between routers faster, not on Windows: pip install 'penstock[links]'"
 
 
@@ -91,6 +92,9 @@ def examine() -> tuple[Finding, ...]:
         java(),
         _extra_package("msgspec", "msgspec", _LINKS_ADVICE),
         _extra_package("uvloop", "uvloop", _UVLOOP_ADVICE),
+        _extra_package("httpx", "httpx", _SYNC_ADVICE),
+        _extra_package("Starlette", "starlette", _SYNC_ADVICE),
+        _extra_package("uvicorn", "uvicorn", _SYNC_ADVICE),
     )
 
 

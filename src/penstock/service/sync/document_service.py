@@ -149,6 +149,8 @@ class DocumentService:
             stream = self._streams.get(message.client)
             if stream is not None:
                 stream.put(message)
+                if stream.is_ended:
+                    self.close_stream(stream)  # its reader may never notice
         for (_, future), answer in zip(taken, done.answers, strict=True):
             if future.done():
                 continue
