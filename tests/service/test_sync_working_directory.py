@@ -22,9 +22,10 @@ from penstock.service.sync import (
     synchronise,
 )
 from penstock.service.sync.clone_store import CloneStore
+from penstock.service.sync.operation_text import describe
 from penstock.service.sync.server_url import DocumentUrl
 from penstock.service.sync.working_directory import STATE_FOLDER, new_client_name
-from penstock.sync import SyncSubscription
+from penstock.sync import Client, Server, SyncSubscription
 from support.contracts.native_engines import needs_native
 from support.service.running_sync_server import RunningSyncServer, running_sync_server
 
@@ -128,6 +129,34 @@ def test_edits_reach_the_other_clone(ada: Clone, bob: Clone) -> None:
     assert bob.pull().is_file_changed
     assert "27.50" in bob.text
     assert '<product id="p3"></product>' in bob.text
+
+
+def test_every_operation_has_a_text() -> None:
+    document = b"<r><a k='1'>x<b/>y</a><a/><!--c--><?p i?></r>"
+    server = Server.of_document(document)
+    client = Client("one", SyncSubscription("/*"))
+    server.receive(client.request())
+    for message in server.round():
+        client.receive(message)
+    before = Client.restore(client.state()).tree
+    statements = {
+        "/r/a[0]!insert(c/@k/'v')": 'insert in /r/a[0]: <c k="v"></c>',
+        "/r/a[0]/c!insert('new')": "insert in (new): new",
+        "/r/a[1]!delete()": "delete /r/a[1]",
+        "/r/a[0]/b!moveBefore(/r/comment())": "move /r/comment() to /r/a[0]",
+        "/r/a[0]!copy(/r/a[0]/b)": "copy in /r/a[0]: /r/a[0]/b",
+        "/r/a[0]/text()[1]!update('z')": "set /r/a[0]/text()[1] from 'y' to 'z'",
+        "/r/a[0]/@k!update('2')": "set /r/a[0]/@k from '1' to '2'",
+        "/r/a[0]!insert(@m/'3')": "set /r/a[0]/@m to '3'",
+        "/r/a[0]/@k!delete()": "remove /r/a[0]/@k",
+        "/r/pi()!update('j')": "set /r/pi() from 'i' to 'j'",
+        "/r/a[0]!update('n')": "rename /r/a[0] to n",
+    }
+    texts = []
+    for statement in statements:
+        client.update(statement)
+        texts.append(", ".join(map(str, describe(client.pending[-1].operations, before))))
+    assert texts == list(statements.values())
 
 
 def test_a_pull_keeps_edits_and_does_not_send_them(ada: Clone, bob: Clone) -> None:

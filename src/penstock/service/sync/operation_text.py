@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
 from penstock.errors import PenstockError
 from penstock.language.updates.ast import Name
-from penstock.sync.document_tree import DocumentTree, NewNode, NodeId, NodeKind
+from penstock.sync.document_tree import DOCUMENT, DocumentTree, NewNode, NodeId, NodeKind
 from penstock.sync.operations import (
     Copy,
     CopyAttribute,
@@ -20,12 +21,14 @@ from penstock.sync.operations import (
     Restore,
     SetAttribute,
     SetValue,
-    apply,
     attribute_value,
 )
 
 VALUE_CHARACTERS_MAX: Final = 200
 """Characters of a value that are shown."""
+
+NEW: Final = "(new)"
+"""Instead of the path to a node that a tree does not have."""
 
 _STEPS: Final = {
     NodeKind.TEXT: "text()",
@@ -40,7 +43,7 @@ class OperationText:
 
     operation: str
     path: str
-    """Of the node that it is about, on the tree before it."""
+    """Of the node that it is about, on the tree before the statement."""
     before: str | None = None
     after: str | None = None
 
@@ -62,91 +65,92 @@ class OperationText:
                 return f"{self.operation} {self.path}"
 
 
-def node_path(tree: DocumentTree, node: NodeId) -> str:
-    """The path to a node as statements write it; positions count from 0.
+class NodePaths:
+    """Paths to the nodes of a tree that does not change, as statements write them.
+
+    Positions count from 0. Those of siblings are computed once: a statement may have many
+    operations on the children of one element.
 
     Examples
     --------
-    >>> tree = DocumentTree.read(b"<menu><dish/><dish>soup</dish></menu>")
-    >>> node_path(tree, "0.4")
+    >>> paths = NodePaths(DocumentTree.read(b"<menu><dish/><dish>soup</dish></menu>"))
+    >>> paths.path("0.4")
     '/menu/dish[1]/text()'
     """
-    steps: list[str] = []
-    at: NodeId | None = node
-    while at is not None and (parent := tree.parent(at)) is not None:
-        found = tree.node(at)
-        label = _label(found.kind, found.name)
-        alike = [
-            each
-            for each in tree.children(parent)
-            if _label((other := tree.node(each)).kind, other.name) == label
-        ]
-        steps.append(label if len(alike) < 2 else f"{label}[{alike.index(at)}]")
-        at = parent
-    return "/" + "/".join(reversed(steps))
 
+    def __init__(self, tree: DocumentTree) -> None:
+        self.tree = tree
+        self._paths: dict[NodeId, str] = {DOCUMENT: ""}
 
-def _label(kind: NodeKind, name: Name) -> str:
-    return _STEPS.get(kind) or str(name)
-
-
-def known_path(node: NodeId, *trees: DocumentTree) -> str | None:
-    """The path to a node in the first tree that has it."""
-    for tree in trees:
+    def path(self, node: NodeId) -> str:
+        """The path to a node; ``(new)`` if the tree does not have it."""
         try:
-            if tree.is_live(node):
-                return node_path(tree, node)
+            if not self.tree.is_live(node):
+                return NEW
         except PenstockError:
-            continue
-    return None
+            return NEW
+        unknown: list[NodeId] = []
+        at = node
+        while at not in self._paths:
+            at = self.tree.parent(at) or DOCUMENT
+            unknown.append(at)
+        for parent in reversed(unknown):
+            self._add_children(parent)
+        return self._paths[node] or "/"
+
+    def _add_children(self, parent: NodeId) -> None:
+        labelled = [(child, self._label(child)) for child in self.tree.children(parent)]
+        counts = Counter(label for _, label in labelled)
+        seen: Counter[str] = Counter()
+        for child, label in labelled:
+            step = label if counts[label] < 2 else f"{label}[{seen[label]}]"
+            seen[label] += 1
+            self._paths[child] = f"{self._paths[parent]}/{step}"
+
+    def _label(self, node: NodeId) -> str:
+        found = self.tree.node(node)
+        return _STEPS.get(found.kind) or str(found.name)
 
 
 def describe(operations: Iterable[Operation], tree: DocumentTree) -> Iterator[OperationText]:
-    """Describes operations, each on the tree to which those before it are applied."""
+    """Describes the operations of a statement, with paths on the tree before it."""
+    paths = NodePaths(tree)
     for operation in operations:
         try:
-            text = _describe(operation, tree)
-            apply(operation, tree)
+            yield _describe(operation, paths)
         except PenstockError as refused:
             yield OperationText(type(operation).__name__.lower(), refused.message)
-        else:
-            yield text
 
 
-def _describe(operation: Operation, tree: DocumentTree) -> OperationText:
+def _describe(operation: Operation, paths: NodePaths) -> OperationText:
+    tree, path = paths.tree, paths.path
     match operation:
         case Insert(nodes, place):
-            return OperationText(
-                "insert", node_path(tree, place.parent), after=_short(_markup(nodes))
-            )
+            return OperationText("insert", path(place.parent), after=_short(_markup(nodes)))
         case Delete(node):
-            return OperationText(
-                "delete", node_path(tree, node), before=_short(tree.string_value(node))
-            )
+            return OperationText("delete", path(node), before=_short(tree.string_value(node)))
         case Restore(node):
             return OperationText("restore", node)
         case Move(node, place):
-            return OperationText("move", node_path(tree, node), after=node_path(tree, place.parent))
+            return OperationText("move", path(node), after=path(place.parent))
         case Copy(source, _, place):
-            return OperationText(
-                "copy", node_path(tree, place.parent), after=node_path(tree, source)
-            )
+            return OperationText("copy", path(place.parent), after=path(source))
         case SetValue(node, value):
             before = tree.node(node).value
-            return OperationText("set", node_path(tree, node), _short(before), _short(value))
+            return OperationText("set", path(node), _short(before), _short(value))
         case Rename(node, name):
-            return OperationText("rename", node_path(tree, node), after=str(name))
+            return OperationText("rename", path(node), after=str(name))
         case SetAttribute(node, name, new):
-            return _attribute(tree, node, name, new)
+            return _attribute(paths, node, name, new)
         case CopyAttribute(source, name, node):
-            return _attribute(tree, node, name, attribute_value(tree, source, name))
+            return _attribute(paths, node, name, attribute_value(tree, source, name))
 
 
-def _attribute(tree: DocumentTree, node: NodeId, name: Name, new: str | None) -> OperationText:
-    before = attribute_value(tree, node, name)
+def _attribute(paths: NodePaths, node: NodeId, name: Name, new: str | None) -> OperationText:
+    before = attribute_value(paths.tree, node, name)
     return OperationText(
         "set",
-        f"{node_path(tree, node)}/@{name}",
+        f"{paths.path(node)}/@{name}",
         None if before is None else _short(before),
         None if new is None else _short(new),
     )

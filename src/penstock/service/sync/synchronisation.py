@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from penstock.errors import error
 from penstock.service.sync.http_client import SyncConnection
 from penstock.service.sync.limits import SYNC_EXCHANGES_MAX
-from penstock.service.sync.operation_text import known_path
+from penstock.service.sync.operation_text import NEW, NodePaths
 from penstock.service.sync.working_directory import WorkingDirectory
 from penstock.sync import Client, ClientStatus, Report
 from penstock.sync.client_state import ClientState
@@ -141,12 +141,12 @@ def _described(client: Client, before: ClientState) -> list[DescribedReport]:
         return []
     texts = {each.number: each.text for each in before.undoable}
     texts |= {each.number: each.text for each in before.pending}
-    old = Client.restore(before)
+    trees = [NodePaths(each.tree) for each in (Client.restore(before), client)]
+
+    def path(node: str) -> str:
+        found = (paths.path(node) for paths in trees)
+        return next((each for each in found if each != NEW), node)
+
     return [
-        DescribedReport(
-            each,
-            texts.get(each.statement, ""),
-            known_path(each.node, old.tree, client.tree) or each.node,
-        )
-        for each in reports
+        DescribedReport(each, texts.get(each.statement, ""), path(each.node)) for each in reports
     ]

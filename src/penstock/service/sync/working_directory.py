@@ -195,8 +195,7 @@ class WorkingDirectory:
         scratch = Client.restore(self.client.state())
         if self._submit(scratch, content) is None:
             return []
-        tree = Client.restore(self.client.state()).tree
-        return list(describe(scratch.pending[-1].operations, tree))
+        return list(describe(scratch.pending[-1].operations, self.client.tree))
 
     def take_edits(self) -> int | None:
         """Makes a pending statement of what the person has changed in the file; returns its number.
