@@ -15,7 +15,13 @@ from deltalake import DeltaTable
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from penstock.workspace import compaction, recent_documents, recent_files
+from penstock.workspace import (
+    Workspace,
+    compaction,
+    maintain,
+    recent_documents,
+    recent_files,
+)
 from penstock.workspace.compaction import compact
 from penstock.workspace.content_digest import content_digest
 from penstock.workspace.delta import (
@@ -127,6 +133,19 @@ def test_many_files_are_merged_however_small_they_are(
     assert compact(tables) == 3
     assert rows_of(tables) == before
     assert len(files_of(tables)) == 1
+
+
+def test_maintenance_compacts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(recent_documents, "RECENT_DOCUMENT_FILES_MAX", 1)
+    with Workspace.create(tmp_path / "workspace") as workspace:
+        assert maintain(workspace, now=START) == []  # there are no tables yet
+        tables = workspace.tables
+        tables.create()
+        for batch in range(2):
+            commit(tables, [batch], batch=batch)
+        maintain(workspace, now=START)
+        assert [codec_of_contents(file) for file in files_of(tables)] == ["ZSTD"]
+        assert [row["sequence"] for row in rows_of(tables)] == [0, 1]
 
 
 def test_recent_files_do_not_count_as_small_ones(
