@@ -48,8 +48,8 @@ ROW_GROUP_BYTES: Final = 256 << 10
 """Bytes of rows in a row group, which is the unit of reading: opening a document reads one."""
 
 RECENT_GROUP_BYTES: Final = 1 << 20
-"""Bytes of rows in a row group of recent documents. They are not compressed, so opening a document
-costs no more than in a smaller row group that is."""
+"""Bytes of rows in a row group of recent documents, which are not compressed. Larger than others,
+because writing many small ones takes longer."""
 
 COMMIT_RETRIES_MAX: Final = 100
 """Retries of a commit that conflicts with a concurrent writer."""
