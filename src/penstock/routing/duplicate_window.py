@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections import deque
 from collections.abc import Iterable
 
 from penstock.documents import Document
@@ -32,8 +33,8 @@ class DuplicateWindow:
         self, limits: RouterLimits, state: Iterable[tuple[str, Iterable[bytes]]] = ()
     ) -> None:
         self._limits = limits
-        # Both dictionaries are in order of insertion: the first entry is the oldest.
-        self._by_publisher = {publisher: dict.fromkeys(seen) for publisher, seen in state}
+        # In order of insertion: the first publisher has been silent for the longest.
+        self._by_publisher = {publisher: _Identities(seen) for publisher, seen in state}
         self.forgotten = 0
         """Number of publishers that were forgotten."""
         self.changes: list[WindowChange] | None = None
@@ -41,17 +42,18 @@ class DuplicateWindow:
 
     def add(self, publisher: str, digest: bytes) -> bool:
         """Remember a document by the digest of its identity; returns whether it is new."""
-        seen = self._by_publisher.pop(publisher, {})
+        seen = self._by_publisher.pop(publisher, None) or _Identities(())
         self._by_publisher[publisher] = seen
-        if digest in seen:
+        if digest in seen.known:
             if self.changes is not None:
                 self.changes.append(RememberedIdentity(publisher, None, None))
             return False
-        seen[digest] = None
+        seen.known.add(digest)
+        seen.order.append(digest)
         evicted = None
-        if len(seen) > self._limits.remembered_documents:
-            evicted = next(iter(seen))
-            del seen[evicted]
+        if len(seen.order) > self._limits.remembered_documents:
+            evicted = seen.order.popleft()
+            seen.known.discard(evicted)
         if self.changes is not None:
             self.changes.append(RememberedIdentity(publisher, digest, evicted))
         if len(self._by_publisher) > self._limits.remembered_publishers:
@@ -64,4 +66,19 @@ class DuplicateWindow:
 
     def state(self) -> tuple[tuple[str, tuple[bytes, ...]], ...]:
         """Publishers and digests of identities, oldest first."""
-        return tuple((publisher, tuple(seen)) for publisher, seen in self._by_publisher.items())
+        return tuple(
+            (publisher, tuple(seen.order)) for publisher, seen in self._by_publisher.items()
+        )
+
+
+class _Identities:
+    """Digests in their order of arrival.
+
+    Not a dictionary: it would have to skip all evicted entries to find its first one.
+    """
+
+    __slots__ = ("known", "order")
+
+    def __init__(self, digests: Iterable[bytes]) -> None:
+        self.order = deque(dict.fromkeys(digests))
+        self.known = set(self.order)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from penstock.documents import Document
 from penstock.errors import error
@@ -54,8 +54,7 @@ class LinkReset:
             raise error("routing.message", "what is sent again are documents")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MessageReceived:
+class MessageReceived(NamedTuple):
     """A message of a neighbour, exactly once and in order within its session."""
 
     neighbour: str
