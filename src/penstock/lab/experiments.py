@@ -16,7 +16,7 @@ class Experiment(Protocol):
         """Return the results. A quick run is small and shows trends at best."""
 
 
-# Imported only when it runs, because it needs the extra `links`.
+# Imported only when they run, because they need the extras `links` and `spark`.
 
 
 def _piggyback(*, quick: bool, progress: Progress) -> ExperimentResults:
@@ -31,9 +31,16 @@ def _codd(*, quick: bool, progress: Progress) -> ExperimentResults:
     return codd.run(quick=quick, progress=progress)
 
 
+def _codd_sweep(*, quick: bool, progress: Progress) -> ExperimentResults:
+    from penstock.lab.overlay import sweep  # noqa: PLC0415
+
+    return sweep.run(quick=quick, progress=progress)
+
+
 EXPERIMENTS: dict[str, Experiment] = {
     "aggregation": aggregation.run,
     "codd": _codd,
+    "codd-sweep": _codd_sweep,
     "kemb": kemb.run,
     "mediation": mediation.run,
     "piggyback": _piggyback,

@@ -21,6 +21,7 @@ class Experiment(StrEnum):
 
     AGGREGATION = "aggregation"
     CODD = "codd"
+    CODD_SWEEP = "codd-sweep"
     KEMB = "kemb"
     MEDIATION = "mediation"
     PIGGYBACK = "piggyback"
