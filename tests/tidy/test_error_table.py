@@ -15,7 +15,7 @@ TABLE = SOURCE / "penstock" / "errors"
 RUST_TESTS = "#[cfg(test)]"
 AREAS = "|".join(sorted({code.partition(".")[0] for code in ERRORS}))
 A_CODE = re.compile(rf"""["']((?:{AREAS})\.[a-z][a-z0-9_-]*)["']""")
-FILE_SUFFIXES = {"dtd", "xml", "md", "txt", "json", "jsonl", "log", "py"}
+FILE_SUFFIXES = {"dtd", "xml", "md", "txt", "json", "jsonl", "log", "py", "svg"}
 """``"document.xml"`` names a file, not an error."""
 
 

@@ -41,7 +41,7 @@ def measure_updates(results: BenchResults, progress: Progress, *, quick: bool) -
         what = f"server core, {statements} statements a round"
         results.figure(f"{what}: updates a second", _rate(size, statements, _keep_nothing), "")
         with tempfile.TemporaryDirectory(prefix="penstock-bench-") as folder:
-            store = SqliteSyncStore(Path(folder, "document.sync"))
+            store = SqliteSyncStore(Path(folder, "bench.sqlite"))
             rate = _rate(size, statements, store.write)
             store.close()
         results.figure(f"{what}, stored: updates a second", rate, "")
