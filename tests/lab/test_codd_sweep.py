@@ -12,6 +12,7 @@ from pyspark.sql import SparkSession
 
 from penstock.lab.overlay.overlay_runs import Policy
 from penstock.lab.overlay.sweep import BUCKETS, SweepScale, estimate, measure, run_rows, table_of
+from penstock.pipeline.numbered_tasks import NumberedTasks
 
 TINY = SweepScale(nodes=12, documents=60, fan_outs=(2,), seeds=(1, 2))
 
@@ -19,7 +20,7 @@ TINY = SweepScale(nodes=12, documents=60, fan_outs=(2,), seeds=(1, 2))
 def test_a_job_finds_what_single_runs_find(spark: SparkSession) -> None:
     rows = [row for row in TINY.rows() if row.data in {BUCKETS, "protein"}]
     assert len(rows) == 2 * len(Policy) * 2
-    results = run_rows(spark, rows)
+    results = run_rows(NumberedTasks(spark), rows)
     assert [each.number for each in results] == list(range(len(rows)))
     for number in (0, len(rows) - 1):
         assert results[number] == measure(number, rows[number])
@@ -28,7 +29,7 @@ def test_a_job_finds_what_single_runs_find(spark: SparkSession) -> None:
     assert table.column("data") == [BUCKETS, "protein"]
     assert table.chart is not None
     assert set(table.chart.lines) <= set(table.columns)
-    assert run_rows(spark, []) == []
+    assert run_rows(NumberedTasks(spark), []) == []
 
 
 def test_confidence_intervals() -> None:

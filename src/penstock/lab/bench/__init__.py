@@ -13,7 +13,6 @@ from penstock.lab.bench import (
     reader,
     relations,
     results,
-    sync,
 )
 from penstock.lab.bench.report import Progress, Report
 
@@ -38,6 +37,12 @@ def _overlay(*, quick: bool, progress: Progress) -> Report:
     from penstock.lab.bench import overlay  # noqa: PLC0415
 
     return overlay.run(quick=quick, progress=progress)
+
+
+def _sync(*, quick: bool, progress: Progress) -> Report:
+    from penstock.lab.bench import sync  # noqa: PLC0415
+
+    return sync.run(quick=quick, progress=progress)
 
 
 def _mailbox(*, quick: bool, progress: Progress) -> Report:
@@ -69,7 +74,7 @@ BENCHES: dict[str, Bench] = {
     "hostile": hostile.run,
     "routing": _routing,
     "overlay": _overlay,
-    "sync": sync.run,
+    "sync": _sync,
     "mailbox": _mailbox,
     "pipeline": _pipeline,
     "delivery": _delivery,

@@ -10,13 +10,12 @@ import math
 import statistics
 import tempfile
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, fields, replace
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Final
 
 import pyarrow as pa
-from pyspark.sql import SparkSession
 
 from penstock.lab.bench.machine_description import this_machine
 from penstock.lab.bench.report import Progress
@@ -25,6 +24,7 @@ from penstock.lab.overlay.bucket_configuration import BucketConfiguration
 from penstock.lab.overlay.overlay_runs import Policy, RunConfiguration, run_overlay
 from penstock.lab.overlay.xml_configuration import XmlConfiguration
 from penstock.lab.overlay.xml_data import XML_DATA
+from penstock.pipeline.numbered_tasks import NumberedTasks
 from penstock.pipeline.session import session
 
 BUCKETS: Final = "buckets"
@@ -109,22 +109,12 @@ def measure(number: int, row: SweepRow) -> SweepResult:
     )
 
 
-def run_rows(spark: SparkSession, rows: Sequence[SweepRow]) -> list[SweepResult]:
+def run_rows(tasks: NumberedTasks, rows: Sequence[SweepRow]) -> list[SweepResult]:
     """Run all rows, each in a task of its own; results are in the order of the rows."""
-    if not rows:
-        return []
-
-    def run_batches(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for batch in batches:
-            numbers: list[int] = batch["id"].to_numpy().tolist()
-            found = [asdict(measure(number, rows[number])) for number in numbers]
-            yield pa.RecordBatch.from_pylist(found, RESULT_SCHEMA)
-
-    ids = spark.range(0, len(rows), 1, len(rows))
-    collected = ids.mapInArrow(run_batches, SPARK_SCHEMA).collect()
-    names = [each.name for each in fields(SweepResult)]
-    results = [SweepResult(**{name: row[name] for name in names}) for row in collected]
-    return sorted(results, key=lambda result: result.number)
+    found = tasks.run(
+        len(rows), lambda number: asdict(measure(number, rows[number])), RESULT_SCHEMA, SPARK_SCHEMA
+    )
+    return sorted((SweepResult(**row) for row in found), key=lambda result: result.number)
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,7 +173,7 @@ def run(*, quick: bool, progress: Progress) -> ExperimentResults:
         tempfile.TemporaryDirectory() as folder,
         session(master=None, remote=None, settings={}, log=Path(folder) / "spark.log") as spark,
     ):
-        results = run_rows(spark, rows)
+        results = run_rows(NumberedTasks(spark), rows)
     return ExperimentResults("codd-sweep", quick, this_machine(), (table_of(scale, rows, results),))
 
 
