@@ -41,7 +41,7 @@ def _counts(summary: HistorySummary) -> Counter[str]:
         for each in fields(HistorySummary)
         if each.name != "outcomes"
     }
-    return Counter(numbers) + Counter({f"told: {k}": v for k, v in summary.outcomes.items()})
+    return Counter(numbers) + Counter({f"reported: {k}": v for k, v in summary.outcomes.items()})
 
 
 def main() -> int:
