@@ -25,14 +25,6 @@ InsecureOption = Annotated[
     bool,
     typer.Option("--insecure", help="Do without a token, on addresses of this machine only."),
 ]
-AuthoritiesOption = Annotated[
-    Path | None,
-    typer.Option(
-        "--tls-authorities",
-        help="Certificates that the other side's must be signed by; turns TLS on.",
-        **EXISTING_FILE,
-    ),
-]
 
 
 def tcp_address(text: str, option: str) -> TcpAddress:

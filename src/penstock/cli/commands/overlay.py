@@ -14,9 +14,9 @@ from rich.text import Text
 from rich.tree import Tree
 
 from penstock.cli.console import note, out, print_json
+from penstock.cli.link_options import AuthoritiesOption
 from penstock.cli.options import JsonOption
 from penstock.cli.peer_options import (
-    AuthoritiesOption,
     GroupTokenOption,
     InsecureOption,
     client_options,

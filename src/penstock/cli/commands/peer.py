@@ -13,9 +13,9 @@ from penstock.cli.commands.publish import login_name
 from penstock.cli.console import note, print_json, print_line, show_error
 from penstock.cli.document_inputs import document_inputs
 from penstock.cli.document_text import decode_for_display
+from penstock.cli.link_options import AuthoritiesOption, MetricsOption, TlsKeyOption
 from penstock.cli.options import DOCUMENTS_HELP, EXISTING_FILE, JsonOption
 from penstock.cli.peer_options import (
-    AuthoritiesOption,
     GroupTokenOption,
     InsecureOption,
     tcp_address,
@@ -108,9 +108,7 @@ def peer(
     tls_certificate: Annotated[
         Path | None, typer.Option(help="Certificate of this peer; turns TLS on.", **EXISTING_FILE)
     ] = None,
-    tls_key: Annotated[
-        Path | None, typer.Option(help="Key of the certificate.", **EXISTING_FILE)
-    ] = None,
+    tls_key: TlsKeyOption = None,
     tls_authorities: AuthoritiesOption = None,
     fan_out: Annotated[
         int, typer.Option(min=0, help="Children that this peer takes, in all its trees together.")
@@ -128,12 +126,7 @@ def peer(
             show_default=False,
         ),
     ] = None,
-    metrics: Annotated[
-        str | None,
-        typer.Option(
-            metavar="ADDRESS", help="Serve metrics for Prometheus over HTTP, at `/metrics`."
-        ),
-    ] = None,
+    metrics: MetricsOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Run a peer of the overlay in the foreground, until SIGTERM or Ctrl-C.

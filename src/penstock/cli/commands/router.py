@@ -20,6 +20,7 @@ from penstock.cli.console import note, plural, print_json, print_line, print_tab
 from penstock.cli.document_inputs import DocumentInput, document_inputs
 from penstock.cli.document_text import decode_for_display
 from penstock.cli.exit_codes import ExitCode
+from penstock.cli.link_options import AuthoritiesOption, MetricsOption, TlsKeyOption
 from penstock.cli.options import (
     DOCUMENTS_HELP,
     EXISTING_FILE,
@@ -55,14 +56,6 @@ TokenFileOption = Annotated[
 InsecureOption = Annotated[
     bool,
     typer.Option("--insecure", help="Do without tokens, on addresses of this machine only."),
-]
-AuthoritiesOption = Annotated[
-    Path | None,
-    typer.Option(
-        "--tls-authorities",
-        help="Certificates that the other side's must be signed by; turns TLS on.",
-        **EXISTING_FILE,
-    ),
 ]
 RouterAddressOption = Annotated[
     str,
@@ -107,16 +100,9 @@ def router(
         Path | None,
         typer.Option(help="Certificate of this router; turns TLS on.", **EXISTING_FILE),
     ] = None,
-    tls_key: Annotated[
-        Path | None, typer.Option(help="Key of the certificate.", **EXISTING_FILE)
-    ] = None,
+    tls_key: TlsKeyOption = None,
     tls_authorities: AuthoritiesOption = None,
-    metrics: Annotated[
-        str | None,
-        typer.Option(
-            metavar="ADDRESS", help="Serve metrics for Prometheus over HTTP, at `/metrics`."
-        ),
-    ] = None,
+    metrics: MetricsOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Run a router of a workspace in the foreground, until SIGTERM or Ctrl-C.

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from penstock.cli.console import note, print_json, print_line
+from penstock.cli.link_options import TlsKeyOption
 from penstock.cli.options import EXISTING_FILE, JsonOption
 from penstock.cli.sync_options import PlaintextOption, StoreOption
 
@@ -41,9 +42,7 @@ def serve(
     tls_certificate: Annotated[
         Path | None, typer.Option(help="Certificate of the server; turns TLS on.", **EXISTING_FILE)
     ] = None,
-    tls_key: Annotated[
-        Path | None, typer.Option(help="Key of the certificate.", **EXISTING_FILE)
-    ] = None,
+    tls_key: TlsKeyOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Serve documents in the foreground, until SIGTERM or Ctrl-C.
