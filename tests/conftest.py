@@ -55,8 +55,12 @@ BEGUN_FIRST = (
     "test_bench.py",
     "test_documentation.py",
 )
-# The tests in each of these files share the results of one slow experiment.
-KEPT_TOGETHER = ("test_kemb_experiments.py", "test_mediation_experiments.py")
+# The tests in each of these files share the results of one slow experiment, or a server.
+KEPT_TOGETHER = (
+    "test_kemb_experiments.py",
+    "test_mediation_experiments.py",
+    "test_basex_store.py",
+)
 
 
 @pytest.fixture(scope="session")

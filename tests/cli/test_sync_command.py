@@ -136,6 +136,7 @@ def test_an_edit_while_the_file_is_saved(url: str, monkeypatch: pytest.MonkeyPat
         (("serve", "--store", "s", "--insecure", "--listen", "0.0.0.0:0"), "sync.insecure"),
         (("serve", "--store", "s", "--listen", "0.0.0.0:0"), "sync.insecure"),
         (("serve", "--store", "s", "--listen", "nowhere"), "routing.address"),
+        (("serve", "--store", "s", "--insecure", "--basex", "10.0.0.1:1"), "sync.insecure"),
         (("token", "create", "a b", "--store", "s"), "sync.account"),
         (("token", "revoke", "ada", "--store", "s"), "sync.account"),
         (("clone", "menu"), "sync.url"),
@@ -145,7 +146,10 @@ def test_an_edit_while_the_file_is_saved(url: str, monkeypatch: pytest.MonkeyPat
         (("push", "-f", "nowhere"), "sync.no-clone"),
     ],
 )
-def test_refusals_have_a_code(folder: Path, arguments: tuple[str, ...], code: str) -> None:
+def test_refusals_have_a_code(
+    folder: Path, arguments: tuple[str, ...], code: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PENSTOCK_BASEX_PASSWORD", "secret")
     done = penstock("sync", *arguments)
     assert done.code == 3
     assert f"[{code}" in done.err
@@ -165,6 +169,8 @@ def test_an_address_that_is_taken(server: RunningSyncServer) -> None:
         (("serve", "--store", "s", "menu.xml", "menu=menu.xml"), "given twice"),
         (("serve", "--store", "s", "--listen", "unix:x"), "a host and a port"),
         (("serve", "--store", "s", "--tls-key", "menu.xml"), "a certificate and its key"),
+        (("serve", "--store", "s", "--basex", "unix:x"), "a host and a port"),
+        (("serve", "--store", "s", "--basex", "127.0.0.1:1984"), "password of the user"),
         (("clone", "http://127.0.0.1:1/a", "--namespace", "p"), "is not PREFIX=URI"),
     ],
 )

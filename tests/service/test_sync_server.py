@@ -18,6 +18,7 @@ from penstock.links import ClientTls, ServerTls
 from penstock.service.sync import SyncConnection
 from penstock.service.sync.document_engine import DocumentEngine
 from penstock.service.sync.document_service import DocumentService
+from penstock.service.sync.document_stores import SqliteStores
 from penstock.service.sync.tokens import TokenVerifier, create_token, read_accounts, revoke_token
 from penstock.sync import Client, Server, SyncSubscription
 from penstock.sync.message_codec import decode_messages, encode_request
@@ -252,7 +253,7 @@ def test_a_request_that_the_core_refuses_harms_nobody(
 
 def test_a_stopping_server_refuses_requests(tmp_path: Path) -> None:
     async def run() -> list[str]:
-        engine = DocumentEngine.open("x", tmp_path / "x.sync", DOCUMENT)
+        engine = DocumentEngine.open("x", SqliteStores(tmp_path), DOCUMENT)
         service = DocumentService(engine)
         service.close()
         with pytest.raises(PenstockError) as refused:
@@ -298,7 +299,7 @@ def test_a_client_that_does_not_read_loses_its_stream(
     monkeypatch.setattr("penstock.service.sync.document_service.SYNC_STREAM_MESSAGES_MAX", 2)
 
     async def run() -> list[bool]:
-        service = DocumentService(DocumentEngine.open("x", tmp_path / "x.sync", DOCUMENT))
+        service = DocumentService(DocumentEngine.open("x", SqliteStores(tmp_path), DOCUMENT))
         rounds = asyncio.create_task(service.run())
         author, reader = (Client(name, SyncSubscription("/*")) for name in ("/one", "/two"))
         stream = service.open_stream("/two")

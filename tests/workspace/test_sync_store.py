@@ -12,51 +12,18 @@ from pathlib import Path
 import pytest
 
 import support.sync.storing_server
-from penstock.errors import PenstockError, WorkspaceError
-from penstock.sync import Client, Server, StoredState, SyncSubscription
-from penstock.sync.simulation.workload import NAMESPACES, random_document, random_statement
+from penstock.errors import WorkspaceError
+from penstock.sync import Server
 from penstock.workspace.sync_store import SqliteSyncStore
 from support.contracts.native_engines import needs_native
+from support.sync.store_contract import check_that_a_stored_state_is_what_was_written
 
 pytestmark = needs_native
 
 
 @pytest.mark.parametrize("seed", range(6))
 def test_a_stored_state_is_what_was_written(tmp_path: Path, seed: int) -> None:
-    rng = random.Random(seed)
-    store = SqliteSyncStore(tmp_path / "state")
-    assert store.load() is None
-    server = Server.of_document(random_document(rng, size=12), horizon=12)
-    changes = server.take_changes()
-    assert changes.checkpoint is not None
-    expected = StoredState(changes.checkpoint)
-    store.write(changes)
-    clients = {
-        name: Client(name, SyncSubscription(query, NAMESPACES))
-        for name, query in (("one", "/*"), ("two", "//a | //b"))
-    }
-    for _ in range(20):
-        for client in clients.values():
-            server.receive(client.request())
-        messages = server.round()
-        changes = server.take_changes()
-        store.write(changes)
-        expected.write(changes)
-        for message in messages:
-            clients[message.client].receive(message)
-        for client in clients.values():
-            if len(client.tree) < 200:
-                try:
-                    client.update(random_statement(rng, client), namespaces=dict(NAMESPACES))
-                except PenstockError:
-                    continue
-    store.close()
-    loaded = SqliteSyncStore(tmp_path / "state").load()
-    assert loaded == expected
-    assert loaded is not None
-    restored = Server(loaded, horizon=12)
-    assert restored.version == server.version
-    assert restored.tree.canonical_xml() == server.tree.canonical_xml()
+    check_that_a_stored_state_is_what_was_written(lambda: SqliteSyncStore(tmp_path / "state"), seed)
 
 
 def test_nothing_acknowledged_is_lost_when_the_server_is_killed(tmp_path: Path) -> None:

@@ -167,4 +167,20 @@ ERRORS: dict[str, ErrorSpec] = {
         "the file of a clone is missing",
         "`penstock sync pull --discard` writes it again.",
     ),
+    "sync.basex": ErrorSpec(
+        SyncError,
+        "a BaseX server cannot be reached, or refuses the user or a query",
+        "Check that `basexserver` runs at this address, and that the user may create databases."
+        " Nothing that was acknowledged is lost.",
+    ),
+    "sync.basex-changed": ErrorSpec(
+        SyncError,
+        "another server wrote the state of a document in BaseX",
+        "Let one server at a time serve the documents of a BaseX server.",
+    ),
+    "sync.basex-damaged": ErrorSpec(
+        SyncError,
+        "no database of a document in BaseX can be read",
+        "Restore one of them from a backup of BaseX; the other one is made from it.",
+    ),
 }

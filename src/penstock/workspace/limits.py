@@ -128,3 +128,9 @@ the fragment of the kind `more` counts them."""
 
 ROUTER_DEAD_LETTERS_MAX: Final[int] = 1_000
 """Refused documents that the state of a router keeps, the latest."""
+
+BASEX_ANSWER_BYTES_MAX: Final[int] = 2 << 30
+"""Bytes of an answer of a BaseX server; a longer one is refused with ``sync.basex``."""
+
+BASEX_SECONDS_MAX: Final[float] = 120.0
+"""Time that a BaseX server may take to send or to accept something; likewise."""

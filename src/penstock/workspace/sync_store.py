@@ -6,34 +6,17 @@ so that nothing is acknowledged that is not stored.
 
 from __future__ import annotations
 
-import dataclasses
-import json
 import sqlite3
 from pathlib import Path
-from typing import Any, Final, Protocol, TypeVar
+from typing import Final, Protocol
 
 from penstock.errors import error
-from penstock.language.updates.ast import Name
-from penstock.sync import StateChanges, StoredState, SyncSubscription
-from penstock.sync.document_tree import NewNode, NodeKind, Place
-from penstock.sync.operations import (
-    Copy,
-    CopyAttribute,
-    Delete,
-    Insert,
-    Move,
-    Rename,
-    Restore,
-    SetAttribute,
-    SetValue,
-)
-from penstock.sync.reports import Outcome, Report
+from penstock.sync import StateChanges, StoredState
 from penstock.sync.server_state import Checkpoint, ClientRecord
-from penstock.sync.update_log import AddressedReport, LogEntry
+from penstock.sync.update_log import LogEntry
 from penstock.workspace.database import Database
 from penstock.workspace.private_files import create_private
-
-_T = TypeVar("_T")
+from penstock.workspace.sync_state_codec import decode_stored, encode_stored
 
 APPLICATION_ID: Final = 0x50454E59
 """``PENY``: marks a SQLite file as the state of a synchronisation server."""
@@ -47,15 +30,6 @@ _TABLES: Final = (
     "CREATE TABLE entries (version INTEGER PRIMARY KEY, entry TEXT NOT NULL) STRICT",
     "CREATE TABLE clients (name TEXT PRIMARY KEY, record TEXT NOT NULL) STRICT, WITHOUT ROWID",
 )
-
-_TYPES: Final[dict[str, Any]] = {
-    each.__name__: each
-    for each in (
-        *(Insert, Delete, Restore, Move, Copy, SetValue, Rename, SetAttribute, CopyAttribute),
-        *(Name, NewNode, NodeKind, Place, Outcome, Report, AddressedReport, LogEntry),
-        *(ClientRecord, SyncSubscription),
-    )
-}
 
 
 class SyncStore(Protocol):
@@ -104,8 +78,8 @@ class SqliteSyncStore:
             try:
                 return StoredState(
                     Checkpoint(row[0], row[1]),
-                    [_decode(entry, LogEntry) for (entry,) in entries],
-                    {name: _decode(record, ClientRecord) for name, record in records},
+                    [decode_stored(entry, LogEntry) for (entry,) in entries],
+                    {name: decode_stored(record, ClientRecord) for name, record in records},
                     row[2],
                 )
             except (ValueError, KeyError, TypeError, AssertionError) as problem:
@@ -119,7 +93,7 @@ class SqliteSyncStore:
         with self._database.write_transaction() as connection:
             connection.executemany(
                 "INSERT INTO entries VALUES (?, ?)",
-                ((entry.version, _encode(entry)) for entry in changes.entries),
+                ((entry.version, encode_stored(entry)) for entry in changes.entries),
             )
             if changes.checkpoint is not None:
                 start, snapshot = changes.checkpoint.version, changes.checkpoint.snapshot
@@ -136,7 +110,8 @@ class SqliteSyncStore:
                     connection.execute("DELETE FROM clients WHERE name = ?", (name,))
                 else:
                     connection.execute(
-                        "INSERT OR REPLACE INTO clients VALUES (?, ?)", (name, _encode(record))
+                        "INSERT OR REPLACE INTO clients VALUES (?, ?)",
+                        (name, encode_stored(record)),
                     )
 
     def close(self) -> None:
@@ -157,31 +132,3 @@ def _prepare(connection: sqlite3.Connection, path: Path) -> None:
         raise error("workspace.missing", f"{path} is not the state of a synchronisation server")
     elif version > FORMAT:
         raise error("workspace.too-new", f"{path} has format {version}; {FORMAT} is supported")
-
-
-def _encode(value: object) -> str:
-    return json.dumps(_plain(value), separators=(",", ":"))
-
-
-def _plain(value: object) -> object:
-    """A value in terms of JSON: an object of ours is its type and fields."""
-    if isinstance(value, NodeKind | Outcome):
-        return {"type": type(value).__name__, "fields": [value.value]}
-    if dataclasses.is_dataclass(value):
-        fields = [_plain(getattr(value, each.name)) for each in dataclasses.fields(value)]
-        return {"type": type(value).__name__, "fields": fields}
-    return [_plain(each) for each in value] if isinstance(value, tuple) else value
-
-
-def _decode(text: str, expected: type[_T]) -> _T:
-    value = json.loads(text, object_hook=_object)
-    assert isinstance(value, expected)
-    return value
-
-
-def _object(plain: dict[str, Any]) -> object:
-    return _TYPES[plain["type"]](*map(_frozen, plain["fields"]))
-
-
-def _frozen(value: object) -> object:
-    return tuple(map(_frozen, value)) if isinstance(value, list) else value

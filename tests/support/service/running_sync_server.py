@@ -12,6 +12,7 @@ from queue import Queue
 from penstock.links import ServerTls, TcpAddress
 from penstock.service.sync.process import ServeOptions, Serving, run_server
 from penstock.service.sync.server_url import DocumentUrl, parse_url
+from penstock.workspace.basex_session import BasexServer
 
 SECONDS_MAX = 60.0
 
@@ -34,6 +35,7 @@ def running_sync_server(
     *,
     insecure: bool = False,
     tls: ServerTls | None = None,
+    basex: BasexServer | None = None,
 ) -> Iterator[RunningSyncServer]:
     """Runs a server for the context; raises what it raises."""
     options = ServeOptions(
@@ -42,6 +44,7 @@ def running_sync_server(
         documents=documents or {},
         insecure=insecure,
         tls=tls,
+        basex=basex,
     )
     started: Queue[tuple[Serving, asyncio.AbstractEventLoop, asyncio.Event] | BaseException]
     started = Queue()

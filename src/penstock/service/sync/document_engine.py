@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from pathlib import Path
 
 from penstock.errors import PenstockError, error
+from penstock.service.sync.document_stores import DocumentStores
 from penstock.sync import Server, StoredState
 from penstock.sync.messages import Request
 from penstock.sync.request_round import Round, run_round
-from penstock.workspace.sync_store import SqliteSyncStore, SyncStore
+from penstock.workspace.sync_store import SyncStore
 
 
 class DocumentEngine:
@@ -21,28 +21,34 @@ class DocumentEngine:
         self._server = server
 
     @classmethod
-    def open(cls, name: str, path: Path, document: bytes | None = None) -> DocumentEngine:
-        """Restores a document from its file, or creates the file with a document.
+    def open(
+        cls, name: str, stores: DocumentStores, document: bytes | None = None
+    ) -> DocumentEngine:
+        """Restores a document from its store, or stores a new one.
 
         Raises
         ------
         WorkspaceError
             ``workspace.damaged``: what is stored cannot be restored. ``workspace.missing``: the
-            file is something else.
+            file of the store is something else.
         DocumentError
             The document was refused.
         SyncError
-            ``sync.document``: the file has no document, and none is given.
+            ``sync.document``: the store has no document, and none is given. ``sync.basex``: BaseX
+            does not answer.
         """
-        made = None if path.exists() or document is None else Server.of_document(document)
-        store = SqliteSyncStore(path)
+        place = stores.place_of(name)
+        is_new = name not in stores.names()
+        # A document that is refused leaves no store.
+        made = Server.of_document(document) if is_new and document is not None else None
+        store = stores.open(name)
         try:
             state = store.load()
             if state is not None:
-                made = _restore(state, path)
+                made = _restore(state, place)
             elif made is None:
                 if document is None:
-                    raise error("sync.document", f"{path} has no document")
+                    raise error("sync.document", f"{place} has no document")
                 made = Server.of_document(document)
             store.write(made.take_changes())
         except BaseException:
@@ -77,6 +83,8 @@ class DocumentEngine:
         ------
         WorkspaceError
             ``workspace.full``: the changes cannot be stored. The engine is then unusable.
+        SyncError
+            ``sync.basex``, ``sync.basex-changed``: likewise.
         """
         done = run_round(self._server, requests, connected=connected, left=left)
         self._store.write(self._server.take_changes())
@@ -87,12 +95,12 @@ class DocumentEngine:
         self._store.close()
 
 
-def _restore(state: StoredState, path: Path) -> Server:
+def _restore(state: StoredState, place: str) -> Server:
     versions = [entry.version for entry in state.entries]
     first = state.checkpoint.version + 1
     if versions != list(range(first, first + len(versions))):
-        raise error("workspace.damaged", f"{path} has a log with gaps")
+        raise error("workspace.damaged", f"{place} has a log with gaps")
     try:
         return Server(state)
     except (PenstockError, AssertionError, IndexError, KeyError) as problem:
-        raise error("workspace.damaged", f"{path} cannot be restored: {problem!r}") from problem
+        raise error("workspace.damaged", f"{place} cannot be restored: {problem!r}") from problem

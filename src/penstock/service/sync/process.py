@@ -7,7 +7,7 @@ import contextlib
 import signal
 import socket
 import ssl
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
@@ -20,16 +20,15 @@ from penstock.service.addresses import is_loopback
 from penstock.service.sync.application import SyncApplication
 from penstock.service.sync.document_engine import DocumentEngine
 from penstock.service.sync.document_service import DocumentService
+from penstock.service.sync.document_stores import BasexStores, DocumentStores, SqliteStores
 from penstock.service.sync.limits import SYNC_CONNECTIONS_MAX, SYNC_DOCUMENTS_MAX
 from penstock.service.sync.server_url import DOCUMENT_NAME
 from penstock.service.sync.tokens import TokenVerifier, read_accounts
+from penstock.workspace.basex_session import BasexServer
 from penstock.workspace.file_locks import file_lock
 from penstock.workspace.private_files import make_private_folder
 
 LOCK: Final = "lock"
-SUFFIX: Final = ".sync"
-"""Of the files of documents in the folder of a server."""
-
 STOP_SECONDS_MAX: Final = 10
 """Time that open connections have to end when the server stops."""
 
@@ -47,11 +46,17 @@ class ServeOptions:
     plaintext: bool = False
     """Whether addresses that other machines reach are served without TLS."""
     tls: ServerTls | None = None
+    basex: BasexServer | None = None
+    """Keeps the documents; by default, the folder does."""
 
     def __post_init__(self) -> None:
         for name in self.documents:
             if DOCUMENT_NAME.fullmatch(name) is None:
                 raise error("sync.document", f"`{name}` is no name of a document")
+        if self.basex is not None and not self.plaintext:
+            address = TcpAddress(self.basex.host, self.basex.port)
+            if not is_loopback(address):
+                raise error("sync.insecure", f"documents would be sent to {address} without TLS")
         if is_loopback(self.listen):
             return
         if self.insecure:
@@ -68,7 +73,7 @@ class Serving:
     documents: Mapping[str, int]
     """Versions of the documents."""
     restored: frozenset[str]
-    """Documents that were in the folder already."""
+    """Documents that were stored already."""
 
 
 class _Server(uvicorn.Server):
@@ -93,7 +98,8 @@ async def run_server(
         ``workspace.running``: another server uses the folder; ``workspace.full``: changes cannot be
         stored; ``workspace.damaged``: a document cannot be restored.
     SyncError
-        ``sync.insecure``: there are no tokens; ``sync.document``: there is nothing to serve.
+        ``sync.insecure``: there are no tokens; ``sync.document``: there is nothing to serve;
+        ``sync.basex``: BaseX does not answer.
     """
     loop = asyncio.get_running_loop()
     if stop is None:
@@ -104,33 +110,33 @@ async def run_server(
     with file_lock(options.folder / LOCK, wait=False):
         if not options.insecure and not read_accounts(options.folder):
             raise error("sync.insecure", f"{options.folder} has no tokens")
-        paths = _paths(options)
-        restored = frozenset(name for name, path in paths.items() if path.exists())
+        basex = options.basex
+        stores = SqliteStores(options.folder) if basex is None else BasexStores(basex)
+        restored = frozenset(await loop.run_in_executor(None, stores.names))
         with contextlib.ExitStack() as stack:
             services: dict[str, DocumentService] = {}
-            for name, path in paths.items():
+            for name in _names(options, restored):
                 engine = await loop.run_in_executor(
-                    None, _open, name, path, options.documents.get(name)
+                    None, _open, name, stores, options.documents.get(name)
                 )
                 services[name] = service = DocumentService(engine)
                 stack.callback(service.shut_down)
             await _serve(options, services, restored, on_serving, stop)
 
 
-def _paths(options: ServeOptions) -> dict[str, Path]:
-    """Files of the documents in the folder by name, those that do not exist yet included."""
-    names = {each.name.removesuffix(SUFFIX) for each in options.folder.glob(f"*{SUFFIX}")}
-    names.update(options.documents)
+def _names(options: ServeOptions, restored: Collection[str]) -> list[str]:
+    """The documents to serve, in order."""
+    names = {*restored, *options.documents}
     if not names:
         raise error("sync.document", "there is no document to serve")
     if len(names) > SYNC_DOCUMENTS_MAX:
         raise error("sync.document", f"there are more than {SYNC_DOCUMENTS_MAX:,} documents")
-    return {name: options.folder / f"{name}{SUFFIX}" for name in sorted(names)}
+    return sorted(names)
 
 
-def _open(name: str, path: Path, source: Path | None) -> DocumentEngine:
+def _open(name: str, stores: DocumentStores, source: Path | None) -> DocumentEngine:
     document = None if source is None else source.read_bytes()
-    return DocumentEngine.open(name, path, document)
+    return DocumentEngine.open(name, stores, document)
 
 
 async def _serve(

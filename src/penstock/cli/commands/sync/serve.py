@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
@@ -16,6 +17,9 @@ from penstock.cli.sync_options import PlaintextOption, StoreOption
 
 if TYPE_CHECKING:
     from penstock.service.sync.process import Serving
+    from penstock.workspace.basex_session import BasexServer
+
+BASEX_VARIABLE: Final = "PENSTOCK_BASEX_PASSWORD"
 
 
 def serve(
@@ -43,6 +47,23 @@ def serve(
         Path | None, typer.Option(help="Certificate of the server; turns TLS on.", **EXISTING_FILE)
     ] = None,
     tls_key: TlsKeyOption = None,
+    basex: Annotated[
+        str | None,
+        typer.Option(
+            metavar="HOST:PORT",
+            help="A BaseX server that keeps the documents, instead of SQLite files in the store.",
+        ),
+    ] = None,
+    basex_user: Annotated[
+        str, typer.Option(metavar="USER", help="A user of BaseX who may create databases.")
+    ] = "admin",
+    basex_password_file: Annotated[
+        Path | None,
+        typer.Option(
+            help=f"File with the user's password (default: the variable {BASEX_VARIABLE}).",
+            **EXISTING_FILE,
+        ),
+    ] = None,
     as_json: JsonOption = False,
 ) -> None:
     """Serve documents in the foreground, until SIGTERM or Ctrl-C.
@@ -72,6 +93,7 @@ def serve(
         insecure=insecure,
         plaintext=plaintext,
         tls=tls,
+        basex=None if basex is None else _basex(basex, basex_user, basex_password_file),
     )
 
     def show(serving: Serving) -> None:
@@ -79,6 +101,23 @@ def serve(
 
     run(run_server(options, show))
     note("stopped")
+
+
+def _basex(address: str, user: str, password_file: Path | None) -> BasexServer:
+    from penstock.links import TcpAddress
+    from penstock.service.addresses import parse_address
+    from penstock.workspace.basex_session import BasexServer
+
+    parsed = parse_address(address)
+    if not isinstance(parsed, TcpAddress):
+        raise typer.BadParameter("give a host and a port", param_hint="--basex")
+    if password_file is None:
+        password = os.environ.get(BASEX_VARIABLE)
+    else:
+        password = password_file.read_text(encoding="utf-8").strip()
+    if password is None:
+        raise typer.BadParameter("give the password of the user", param_hint="--basex")
+    return BasexServer(host=parsed.host, port=parsed.port, user=user, password=password)
 
 
 def _files(given: Sequence[str]) -> dict[str, Path]:
