@@ -6,9 +6,10 @@ stays cheap.
 
 from __future__ import annotations
 
-import importlib
 import logging
 from typing import TYPE_CHECKING
+
+from penstock.lazy_imports import lazy_names
 
 if TYPE_CHECKING:
     from penstock.documents import Document as Document
@@ -132,14 +133,4 @@ __all__ = [
 logging.getLogger(__name__).addHandler(logging.NullHandler())
 
 
-def __getattr__(name: str) -> object:
-    module = _MODULES.get(name)
-    if module is None:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(importlib.import_module(module), name)
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return [*globals(), *_MODULES]
+__getattr__, __dir__ = lazy_names(__name__, _MODULES)

@@ -6,9 +6,9 @@ them.
 
 from __future__ import annotations
 
-import importlib
 from typing import TYPE_CHECKING
 
+from penstock.lazy_imports import lazy_names
 from penstock.mediation.correspondence import Rating, SchemaMatching
 from penstock.mediation.derivation import Derivation, SeparateInserts, derive
 from penstock.mediation.global_document import (
@@ -103,25 +103,16 @@ __all__ = [
 
 
 _LAZY_IMPORTS = {
-    "Abbreviations": "schema_matching",
-    "Integration": "integration",
-    "Parts": "schema_matching",
-    "ProposedMatching": "schema_matching",
-    "ProposedPair": "schema_matching",
-    "Unplaced": "integration",
-    "extend": "integration",
-    "integrate": "integration",
-    "match_schemas": "schema_matching",
+    "Abbreviations": ".schema_matching",
+    "Integration": ".integration",
+    "Parts": ".schema_matching",
+    "ProposedMatching": ".schema_matching",
+    "ProposedPair": ".schema_matching",
+    "Unplaced": ".integration",
+    "extend": ".integration",
+    "integrate": ".integration",
+    "match_schemas": ".schema_matching",
 }
 """Names that are imported on first use, with their subpackages."""
 
-
-def __getattr__(name: str) -> object:
-    home = _LAZY_IMPORTS.get(name)
-    if home is None:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(importlib.import_module(f"{__name__}.{home}"), name)
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+__getattr__, __dir__ = lazy_names(__name__, _LAZY_IMPORTS)

@@ -6,10 +6,10 @@ wait for all of them.
 
 from __future__ import annotations
 
-import importlib
 from typing import TYPE_CHECKING
 
 from penstock.extras import require_spark_extra
+from penstock.lazy_imports import lazy_names
 
 if TYPE_CHECKING:
     from penstock.pipeline.delivery import BatchCounts as BatchCounts
@@ -49,31 +49,31 @@ if TYPE_CHECKING:
 require_spark_extra("deltalake", "pandas", "pyspark")
 
 _MODULES = {
-    "BatchCounts": "delivery",
-    "BatchDelivery": "delivery_stream",
-    "BatchProgress": "progress",
-    "ProgressListener": "progress",
-    "RoutedBatchDelivery": "routed_delivery",
-    "RunConfig": "run_config",
-    "SubscriptionAggregate": "subscription_aggregation",
-    "aggregate_subscriptions": "subscription_aggregation",
-    "deliver": "delivery",
-    "deliver_routed": "routed_delivery",
-    "infer_schema": "schema_inference",
-    "match_documents": "document_matching",
-    "matches_of": "document_matching",
-    "outcome_column": "outcome_expression",
-    "read_archives": "readers",
-    "read_column": "readers",
-    "read_directory": "readers",
-    "read_records": "readers",
-    "route_documents": "routed_documents",
-    "run_workspace": "inbox_stream",
-    "start_stream": "delivery_stream",
-    "subscription_containment": "subscription_aggregation",
-    "subscription_patterns": "subscription_aggregation",
-    "synchronise_documents": "sync_stream",
-    "write_router_tree": "router_tree",
+    "BatchCounts": ".delivery",
+    "BatchDelivery": ".delivery_stream",
+    "BatchProgress": ".progress",
+    "ProgressListener": ".progress",
+    "RoutedBatchDelivery": ".routed_delivery",
+    "RunConfig": ".run_config",
+    "SubscriptionAggregate": ".subscription_aggregation",
+    "aggregate_subscriptions": ".subscription_aggregation",
+    "deliver": ".delivery",
+    "deliver_routed": ".routed_delivery",
+    "infer_schema": ".schema_inference",
+    "match_documents": ".document_matching",
+    "matches_of": ".document_matching",
+    "outcome_column": ".outcome_expression",
+    "read_archives": ".readers",
+    "read_column": ".readers",
+    "read_directory": ".readers",
+    "read_records": ".readers",
+    "route_documents": ".routed_documents",
+    "run_workspace": ".inbox_stream",
+    "start_stream": ".delivery_stream",
+    "subscription_containment": ".subscription_aggregation",
+    "subscription_patterns": ".subscription_aggregation",
+    "synchronise_documents": ".sync_stream",
+    "write_router_tree": ".router_tree",
 }
 """The module of each public name."""
 
@@ -105,13 +105,4 @@ __all__ = [
     "write_router_tree",
 ]
 
-
-def __getattr__(name: str) -> object:
-    module = _MODULES.get(name)
-    if module is None:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(importlib.import_module(f"{__name__}.{module}"), name)
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+__getattr__, __dir__ = lazy_names(__name__, _MODULES)

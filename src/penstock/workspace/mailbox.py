@@ -27,8 +27,8 @@ from penstock.workspace.limits import (
     CONTENTS_AT_ONCE_MAX,
 )
 from penstock.workspace.mailbox_cursors import CursorStore
+from penstock.workspace.name_validation import validate_name
 from penstock.workspace.pipeline_tables import Tables
-from penstock.workspace.stored_subscription import validate_name
 from penstock.workspace.subscriber_buckets import partitions_of
 from penstock.workspace.table_scan import Condition, GreaterThan, OneOf, scan
 from penstock.workspace.table_schemas import DELIVERIES, MORE_FRAGMENTS, POSITION

@@ -7,7 +7,7 @@ killed before it acknowledges gets the same deliveries again.
 from __future__ import annotations
 
 from penstock.workspace.database import Database
-from penstock.workspace.stored_subscription import validate_name
+from penstock.workspace.name_validation import validate_name
 from penstock.workspace.timestamps import to_microseconds, utc_now
 
 

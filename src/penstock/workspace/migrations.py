@@ -10,8 +10,6 @@ import sqlite3
 from collections.abc import Callable
 from typing import Final
 
-from penstock.language.keywords.query import words
-from penstock.language.keywords.tokenizer_options import TOKENIZER_BEFORE_OPTIONS
 from penstock.workspace.parquet_inbox import move_identities
 from penstock.workspace.subscription_numbers import record_numbers
 
@@ -234,6 +232,12 @@ def _keep_meaning_of_keywords(connection: sqlite3.Connection) -> None:
 
 def _plain_run(run: str) -> str:
     """The words of a run of characters without white space, if it has a new meaning."""
+    # Only a workspace of an earlier version needs them.
+    from penstock.language.keywords.query import words  # noqa: PLC0415
+    from penstock.language.keywords.tokenizer_options import (  # noqa: PLC0415
+        TOKENIZER_BEFORE_OPTIONS,
+    )
+
     has_syntax = run in ("AND", "NOT") or run.startswith("-") or not set(run).isdisjoint('*"“”')
     return " ".join(words(run, TOKENIZER_BEFORE_OPTIONS)) if has_syntax else run
 

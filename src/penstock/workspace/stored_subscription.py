@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import unicodedata
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -14,7 +13,8 @@ import pyarrow as pa
 from penstock.errors import error
 from penstock.language import Subscription
 from penstock.matching.query_indexes import QUERY_KINDS, NumberedQuery, QueryKind
-from penstock.workspace.limits import NAME_CHARACTERS_MAX, SUBSCRIPTION_FRAGMENTS_MAX
+from penstock.workspace.limits import SUBSCRIPTION_FRAGMENTS_MAX
+from penstock.workspace.name_validation import validate_name
 from penstock.workspace.table_schemas import SUBSCRIPTIONS, TIME
 from penstock.workspace.timestamps import from_microseconds, to_microseconds
 
@@ -143,34 +143,6 @@ class StoredSubscription:
                 f"it expires at {self.expires_at.isoformat()}, before it starts at"
                 f" {self.starts_at.isoformat()}",
             )
-
-
-def validate_name(kind: str, name: str) -> None:
-    """Refuse a name that is ambiguous or cannot be displayed on one line.
-
-    Raises
-    ------
-    WorkspaceError
-        ``workspace.name``
-    """
-    if not name.strip() or name != name.strip():
-        raise error(
-            "workspace.name", f"invalid {kind} name `{name}`: empty, or with surrounding whitespace"
-        )
-    if len(name) > NAME_CHARACTERS_MAX:
-        raise error(
-            "workspace.name",
-            f"the {kind} name has {len(name)} characters, more than {NAME_CHARACTERS_MAX}",
-        )
-    # isprintable() is the fast path, as there may be millions of names.
-    if not name.isprintable() and any(map(_is_invisible, name)):
-        raise error(
-            "workspace.name", f"invalid {kind} name {name!r}: it contains invisible characters"
-        )
-
-
-def _is_invisible(character: str) -> bool:
-    return unicodedata.category(character).startswith(("C", "Zl", "Zp"))
 
 
 def to_row(subscription: StoredSubscription) -> tuple[object, ...]:

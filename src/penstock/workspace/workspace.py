@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from contextlib import AbstractContextManager
+from functools import cached_property
 from pathlib import Path
 from types import TracebackType
-from typing import Final, Self
+from typing import TYPE_CHECKING, Final, Self
 
 from penstock.documents import Document
 from penstock.errors import error
 from penstock.workspace import database
-from penstock.workspace.current_version import CurrentVersion
 from penstock.workspace.database import Database
 from penstock.workspace.dead_letters import DeadLetters
 from penstock.workspace.file_locks import file_lock
@@ -19,7 +19,6 @@ from penstock.workspace.inbox import LOCK, Inbox, Published
 from penstock.workspace.layout import DATABASE, FOLDERS, LOG, ROUTER_STATE, WorkspaceLayout
 from penstock.workspace.mailbox import Mailbox
 from penstock.workspace.mailbox_cursors import CursorStore
-from penstock.workspace.mediation_store import MediationStore
 from penstock.workspace.private_files import create_private, make_private, make_private_folder
 from penstock.workspace.published_identities import FILE
 from penstock.workspace.retention_policy import RetentionStore
@@ -31,8 +30,14 @@ from penstock.workspace.status import (
     sum_set_aside,
     sum_strays,
 )
-from penstock.workspace.subscription_store import SubscriptionStore
-from penstock.workspace.tokenizer_settings import TokenizerStore
+
+if TYPE_CHECKING:
+    # These import the packages of matching and mediation, which a reader of mailboxes does not
+    # need: 20 MB, and most of the time in which a command starts.
+    from penstock.workspace.current_version import CurrentVersion
+    from penstock.workspace.mediation_store import MediationStore
+    from penstock.workspace.subscription_store import SubscriptionStore
+    from penstock.workspace.tokenizer_settings import TokenizerStore
 
 PRIVATE_SINCE: Final = 4
 """The format since which a workspace is created without access for others."""
@@ -71,11 +76,6 @@ class Workspace(WorkspaceLayout):
             for name in FOLDERS:
                 make_private_folder(path / name)
         self._database = opened
-        self._current_version = CurrentVersion(opened, str(self.indexes))
-        self.subscriptions = SubscriptionStore(opened)
-        """The subscriptions."""
-        self.mediation = MediationStore(opened, str(self.mappings))
-        """Global schemas, local schemas and their mappings."""
         self.inbox = Inbox(path, read_only=read_only)
         """Published documents that wait for the pipeline."""
         if not read_only:
@@ -84,8 +84,33 @@ class Workspace(WorkspaceLayout):
         """Refused documents and their replays."""
         self.retention = RetentionStore(opened)
         """How long documents, deliveries and dead letters are kept."""
-        self.tokenizer = TokenizerStore(opened)
+
+    @cached_property
+    def subscriptions(self) -> SubscriptionStore:
+        """The subscriptions."""
+        from penstock.workspace.subscription_store import SubscriptionStore  # noqa: PLC0415
+
+        return SubscriptionStore(self._database)
+
+    @cached_property
+    def mediation(self) -> MediationStore:
+        """Global schemas, local schemas and their mappings."""
+        from penstock.workspace.mediation_store import MediationStore  # noqa: PLC0415
+
+        return MediationStore(self._database, str(self.mappings))
+
+    @cached_property
+    def tokenizer(self) -> TokenizerStore:
         """How keyword queries and documents are tokenized."""
+        from penstock.workspace.tokenizer_settings import TokenizerStore  # noqa: PLC0415
+
+        return TokenizerStore(self._database)
+
+    @cached_property
+    def _current_version(self) -> CurrentVersion:
+        from penstock.workspace.current_version import CurrentVersion  # noqa: PLC0415
+
+        return CurrentVersion(self._database, str(self.indexes))
 
     @classmethod
     def create(cls, path: str | Path) -> Workspace:

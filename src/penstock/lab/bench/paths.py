@@ -15,7 +15,7 @@ from pathlib import Path
 
 from penstock.documents import Limits
 from penstock.lab.bench.bench_workload import BenchWorkload, Setting, draw
-from penstock.lab.bench.process_memory import matching_memory
+from penstock.lab.bench.matching_memory import matching_memory
 from penstock.lab.bench.reader_baseline import reader_pass
 from penstock.lab.bench.report import BenchResults, Progress, Report
 from penstock.lab.bench.timing import Work, interleaved, once

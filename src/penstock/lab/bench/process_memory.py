@@ -1,17 +1,8 @@
-"""The memory of a process, and how much matching adds to it, measured in a new process.
-
-In the process that built an index, matching would reuse memory that building freed, and the growth
-would not show.
-"""
+"""The memory of this process."""
 
 from __future__ import annotations
 
-import multiprocessing
-from collections.abc import Sequence
-from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
-
-from penstock.matching import SubscriptionIndex
 
 
 def resident_bytes() -> int:
@@ -39,20 +30,3 @@ def _status_bytes(name: str) -> int:
         if line.startswith(f"{name}:"):
             return int(line.split()[1]) * 1024
     return 0
-
-
-def matching_memory(index: Path, documents: Sequence[bytes]) -> int:
-    """Bytes by which a new process grows while it matches, after it has loaded the index."""
-    context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(max_workers=1, mp_context=context) as pool:
-        return pool.submit(_grown_by, index, list(documents)).result()
-
-
-def _grown_by(index: Path, documents: list[bytes]) -> int:
-    matcher = SubscriptionIndex.load(index).matcher()
-    before = resident_bytes()
-    largest = before
-    for document in documents:
-        matcher.match(document)
-        largest = max(largest, resident_bytes())
-    return largest - before
