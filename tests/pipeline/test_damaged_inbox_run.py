@@ -11,7 +11,7 @@ from deltalake import DeltaTable
 from pyspark.sql import SparkSession
 
 from penstock.documents import Document, Header
-from penstock.pipeline.inbox_source import plan_tasks
+from penstock.pipeline.inbox_tasks import plan_tasks
 from penstock.pipeline.run import run
 from penstock.pipeline.run_config import RunConfig
 from penstock.workspace import StoredSubscription, Workspace, database

@@ -21,7 +21,7 @@ from penstock.documents import Document, Header
 from penstock.language import TokenizerOptions
 from penstock.pipeline.delivery import deliver
 from penstock.pipeline.file_stream_upgrade import CHECKPOINT
-from penstock.pipeline.journal_references import read_entries
+from penstock.pipeline.journal_tasks import read_entries
 from penstock.pipeline.run import run
 from penstock.pipeline.run_config import RunConfig
 from penstock.workspace import (

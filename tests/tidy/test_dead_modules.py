@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from penstock.lab.bench import BENCHES
 from support.fixtures.repository import imports, modules
 
 ENTRY_POINTS = {
     "penstock",  # the façade
     "penstock.__main__",  # python -m penstock
     "penstock.cli",  # the console script of pyproject.toml
+    *(f"penstock.lab.bench.{name}" for name in BENCHES),  # imported by name
 }
 
 

@@ -26,8 +26,9 @@ MAY_IMPORT: dict[str, set[str]] = {
 }
 """Package to the packages it may import; "may import" is transitive."""
 
-FOR_ALL = {"errors", "extras", "native", "_native"}
-"""The lowest layer: the error table, the checks for extras and the import of the native core."""
+FOR_ALL = {"errors", "extras", "lazy_imports", "native", "_native"}
+"""The lowest layer: the error table, the checks for extras, imports on first use and the import of
+the native core."""
 
 THE_FACADE = "penstock"
 """``penstock/__init__.py`` re-exports the public names; only those on top may use it."""

@@ -31,7 +31,7 @@ from penstock.errors import error
 from penstock.pipeline.batch_progress_files import BatchProgressFiles
 from penstock.pipeline.document_columns import own_columns
 from penstock.pipeline.document_probe import FAILED, ProbeStage
-from penstock.pipeline.journal_references import JournalTasks, are_references
+from penstock.pipeline.journal_tasks import JournalTasks
 from penstock.pipeline.limits import QUARANTINE_ROUNDS_MAX
 from penstock.pipeline.match_stage import STAGE_ROWS, MatchStage
 from penstock.pipeline.partition_matcher import PartitionMatcher
@@ -77,14 +77,15 @@ def deliver(
     log: bool = True,
     in_publishing_order: bool = False,
     config: RunConfig | None = None,
+    journal: JournalTasks | None = None,
 ) -> BatchCounts | None:
     """Match a batch of documents, and commit the results exactly once.
 
     Parameters
     ----------
     documents
-        A DataFrame with the columns of :data:`penstock.pipeline.spark_schemas.DOCUMENTS`, or of
-        :data:`penstock.pipeline.journal_references.REFERENCES` if there are no shards.
+        A DataFrame with the columns of :data:`penstock.pipeline.spark_schemas.DOCUMENTS`, unless
+        there is a ``journal``.
     versions
         The URI of an index version, or the URIs of its shards.
     tables
@@ -105,6 +106,8 @@ def deliver(
         in an inbox. Tasks then write their deliveries without a shuffle.
     config
         How to handle refused documents, and the limits of documents.
+    journal
+        The tasks that read the documents from an inbox's journal. There are no shards then.
 
     Returns
     -------
@@ -128,11 +131,10 @@ def deliver(
     (2, 1, 0, 1, 1)
     >>> deliver(batch, version, tables, stream="prices", batch=0, at=noon)  # committed before
     """
-    has_references = are_references(documents.schema)
-    if not has_references:
+    if journal is None:
         own_columns(documents.schema)
     shards = check_versions(versions)
-    assert not has_references or len(shards) == 1, "references are not copied for shards"
+    assert journal is None or len(shards) == 1, "tasks of a journal match against one shard"
     last = last_committed_batch(tables.counts, stream)
     if last is not None and batch <= last:
         return None
@@ -146,10 +148,8 @@ def deliver(
     )
     progress = BatchProgressFiles.beside(tables, stream)
     commit = next_commit(tables.deliveries)
-    journal: JournalTasks | None = None
-    if has_references:
-        journal = JournalTasks.collect(documents)
-        documents = journal.numbers(documents)
+    if journal is not None:
+        documents = journal.numbers(documents.sparkSession)
     job = _Job(
         documents=with_shards(documents, len(shards)),
         journal=journal,

@@ -17,6 +17,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 from penstock.pipeline.delivery import deliver
+from penstock.pipeline.journal_tasks import JournalTasks
 from penstock.pipeline.run_config import RunConfig
 from penstock.workspace.batch_records import BatchRecords
 from penstock.workspace.pipeline_tables import Tables
@@ -48,6 +49,9 @@ class BatchDelivery:
         As for :func:`~penstock.pipeline.delivery.deliver`.
     before
         Called before each new batch, when all earlier batches are committed.
+    journal
+        Returns the tasks that read the documents of a batch from an inbox's journal, given what
+        the source returns for the batch and its number. By default the source returns documents.
     """
 
     versions: Callable[[], Sequence[str]]
@@ -58,6 +62,7 @@ class BatchDelivery:
     config: RunConfig = field(default_factory=RunConfig)
     in_publishing_order: bool = False
     before: Callable[[SparkSession], object] | None = None
+    journal: Callable[[DataFrame, int], JournalTasks] | None = None
 
     def __call__(self, documents: DataFrame, batch: int) -> None:
         """Deliver one micro-batch."""
@@ -75,6 +80,7 @@ class BatchDelivery:
             mappings=record.mappings,
             in_publishing_order=self.in_publishing_order,
             config=self.config,
+            journal=None if self.journal is None else self.journal(documents, batch),
         )
 
 

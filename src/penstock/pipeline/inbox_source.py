@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import json
 from collections.abc import Iterable, Iterator
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Final
 
@@ -33,12 +33,9 @@ from pyspark.sql.streaming.readwriter import DataStreamReader
 from pyspark.sql.types import StructType
 
 from penstock.pipeline import spark_schemas
-from penstock.pipeline.journal_references import REFERENCES, read_entries, reference_rows
-from penstock.pipeline.limits import (
-    INBOX_BATCH_BYTES,
-    INBOX_BATCH_DOCUMENTS,
-    INBOX_PARTITION_BYTES,
-)
+from penstock.pipeline.inbox_tasks import plan_tasks
+from penstock.pipeline.journal_tasks import read_entries
+from penstock.pipeline.limits import INBOX_BATCH_BYTES, INBOX_BATCH_DOCUMENTS
 from penstock.pipeline.worker_heap import freeze_heap
 from penstock.workspace.inbox import Inbox
 from penstock.workspace.journal_scanner import Found, JournalScanner, Missing
@@ -46,9 +43,13 @@ from penstock.workspace.journal_scanner import Found, JournalScanner, Missing
 OPTIONS_KEY: Final = "penstock"
 """The data source's only option: an :class:`InboxSourceOptions` as JSON."""
 
-_SEQUENCE: Final = "sequence"
+SEQUENCE: Final = "sequence"
+"""The only field of an offset."""
 
-_REFERENCES: Final = from_arrow_schema(REFERENCES)
+RANGE: Final = pa.schema([("after", pa.int64()), ("upto", pa.int64())])
+"""A range of documents: the sequence number before the first one, and that of the last one."""
+
+_SPARK_RANGE: Final = from_arrow_schema(RANGE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,8 +62,9 @@ class InboxSourceOptions:
     """The sequence number before the first document."""
     upto: int | None = None
     """The sequence number of the last document; only for a batch."""
-    as_references: bool = False
-    """Whether to return references to documents instead of documents."""
+    as_range: bool = False
+    """Whether to return the range of a micro-batch instead of its documents, which the tasks of
+    another job read: see :mod:`penstock.pipeline.inbox_batches`."""
     batch_documents: int = INBOX_BATCH_DOCUMENTS
     batch_bytes: int = INBOX_BATCH_BYTES
 
@@ -85,9 +87,9 @@ class InboxSource(DataSource):
         return "penstock_inbox"
 
     def schema(self) -> StructType:
-        """The columns of documents, or of references to them."""
+        """The columns of documents, or of a range of them."""
         options = InboxSourceOptions.from_json(self.options[OPTIONS_KEY])
-        return _REFERENCES if options.as_references else spark_schemas.DOCUMENTS
+        return _SPARK_RANGE if options.as_range else spark_schemas.DOCUMENTS
 
     def reader(self, schema: StructType) -> DataSourceReader:
         """The batch reader."""
@@ -106,12 +108,13 @@ class InboxPartition(InputPartition):
         self.found: tuple[Found, ...] = self.value
 
 
-class ReferencesPartition(InputPartition):
-    """References to the documents of all tasks."""
+class RangePartition(InputPartition):
+    """The range of a micro-batch."""
 
-    def __init__(self, references: pa.RecordBatch) -> None:
-        super().__init__(references)
-        self.references: pa.RecordBatch = self.value
+    def __init__(self, after: int, upto: int) -> None:
+        super().__init__((after, upto))
+        self.after = after
+        self.upto = upto
 
 
 class InboxReader(DataSourceReader):
@@ -125,10 +128,10 @@ class InboxReader(DataSourceReader):
         with contextlib.closing(Inbox(Path(self.options.workspace))) as inbox:
             upto = inbox.last_sequence() if self.options.upto is None else self.options.upto
             scanner = JournalScanner(inbox.folder)
-            return _partitions(self.options, plan_tasks(inbox, scanner, self.options.after, upto))
+            return _partitions(plan_tasks(inbox, scanner, self.options.after, upto))
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        """The documents of a task, or references to those of all tasks."""
+        """The documents of a task."""
         return _read(partition)
 
 
@@ -151,7 +154,7 @@ class InboxStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def initialOffset(self) -> dict[str, int]:  # noqa: N802
         """The offset before the first document."""
-        return {_SEQUENCE: self.options.after}
+        return {SEQUENCE: self.options.after}
 
     def getDefaultReadLimit(self) -> ReadLimit:  # noqa: N802
         """One of the two limits; :meth:`latestOffset` applies both."""
@@ -163,21 +166,23 @@ class InboxStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def latestOffset(self, start: dict[str, int], limit: ReadLimit) -> dict[str, int]:  # noqa: N802
         """The offset at the end of the next micro-batch."""
-        after = start[_SEQUENCE]
+        after = start[SEQUENCE]
         last = self._opened().last_sequence() if self.available is None else self.available
         if last <= after:
             return start
         if not isinstance(limit, ReadAllAvailable):
             last = self._bounded_end(after, last)
-        return {_SEQUENCE: last}
+        return {SEQUENCE: last}
 
     def partitions(self, start: dict[str, int], end: dict[str, int]) -> list[InputPartition]:
         """Divide the documents between two offsets into tasks."""
-        tasks = plan_tasks(self._opened(), self._scanner, start[_SEQUENCE], end[_SEQUENCE])
-        return _partitions(self.options, tasks)
+        after, upto = start[SEQUENCE], end[SEQUENCE]
+        if self.options.as_range:
+            return [RangePartition(after, upto)]
+        return _partitions(plan_tasks(self._opened(), self._scanner, after, upto))
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        """The documents of a task, or references to those of all tasks."""
+        """The documents of a task, or the range of the micro-batch."""
         return _read(partition)
 
     def stop(self) -> None:
@@ -205,36 +210,6 @@ class InboxStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return last
 
 
-def plan_tasks(inbox: Inbox, scanner: JournalScanner, after: int, upto: int) -> list[list[Found]]:
-    """Divide a range of documents into tasks.
-
-    Entries are verified first: a task that finds a damaged one would end the stream. Damaged
-    documents are set aside, and the others are processed. Those that were set aside before remain
-    so, even if their file has been repaired: a replay of a batch has the same documents, and they
-    may have been published again.
-    """
-    set_aside = inbox.set_aside(after, upto)
-    readable: list[Found] = []
-    for found in scanner.scan(after, upto, verify=True):
-        if isinstance(found, Missing):
-            inbox.record_damage(found)
-        else:
-            readable += _without(found, set_aside)
-    return list(_grouped(readable))
-
-
-def _without(found: Found, ranges: Iterable[tuple[int, int]]) -> Iterator[Found]:
-    """The parts of an entry that are outside the ranges, which are in order."""
-    first = found.first
-    for start, end in ranges:
-        if first < start <= found.last:
-            yield replace(found, first=first, last=start - 1)
-        if start <= found.last:
-            first = max(first, end + 1)
-    if first <= found.last:
-        yield replace(found, first=first)
-
-
 def load_inbox(
     reader: DataFrameReader | DataStreamReader, options: InboxSourceOptions, spark: SparkSession
 ) -> DataFrame:
@@ -243,30 +218,15 @@ def load_inbox(
     return reader.format(InboxSource.name()).option(OPTIONS_KEY, options.to_json()).load()
 
 
-def _partitions(options: InboxSourceOptions, tasks: list[list[Found]]) -> list[InputPartition]:
-    if options.as_references:
-        return [ReferencesPartition(reference_rows(tasks))]
+def _partitions(tasks: Iterable[Iterable[Found]]) -> list[InputPartition]:
     return [InboxPartition(found) for found in tasks]
 
 
 def _read(partition: InputPartition) -> Iterator[pa.RecordBatch]:
-    if isinstance(partition, ReferencesPartition):
+    if isinstance(partition, RangePartition):
         # The process also matches documents, and exempts what it imports for that.
-        return iter([partition.references])
+        columns = [pa.array([partition.after]), pa.array([partition.upto])]
+        return iter([pa.RecordBatch.from_arrays(columns, schema=RANGE)])
     assert isinstance(partition, InboxPartition)
     freeze_heap()
     return read_entries(partition.found)
-
-
-def _grouped(found: Iterable[Found]) -> Iterator[list[Found]]:
-    """Consecutive entries in groups of bounded size."""
-    group: list[Found] = []
-    size = 0
-    for each in found:
-        if group and size + each.entry.content_bytes > INBOX_PARTITION_BYTES:
-            yield group
-            group, size = [], 0
-        group.append(each)
-        size += each.entry.content_bytes
-    if group:
-        yield group

@@ -16,6 +16,7 @@ from penstock.mediation import UnknownSchema
 from penstock.pipeline.backfill import Backfill
 from penstock.pipeline.delivery_stream import BatchDelivery, start_stream
 from penstock.pipeline.file_stream_upgrade import complete_file_stream
+from penstock.pipeline.inbox_batches import InboxBatches
 from penstock.pipeline.inbox_source import InboxSourceOptions, load_inbox
 from penstock.pipeline.limits import INBOX_BATCH_DOCUMENTS
 from penstock.pipeline.run_config import RunConfig
@@ -144,26 +145,31 @@ def start_inbox_stream(
     tables.create()
     complete_earlier_stream(spark, workspace, config)
     stream = inbox_stream(workspace)
+    path, checkpoint = str(workspace.path), inbox_checkpoint(workspace)
+    after = max(stream.after, 0)  # the inbox counts from one
+    # Shards are copies of rows, which Spark makes.
+    journal = InboxBatches(path, str(checkpoint), after) if config.shards == 1 else None
     delivery = BatchDelivery(
-        versions=WorkspaceVersions(str(workspace.path), config.shards),
+        versions=WorkspaceVersions(path, config.shards),
         tables=tables,
         records=str(workspace.batches),
         stream=stream.stream,
-        mappings=WorkspaceMappings(str(workspace.path), config.unknown_schema),
+        mappings=WorkspaceMappings(path, config.unknown_schema),
         config=config,
         in_publishing_order=True,
-        before=Backfill(str(workspace.path), stream.stream, config.limits),
+        before=Backfill(path, stream.stream, config.limits),
+        journal=journal,
     )
     options = InboxSourceOptions(
-        workspace=str(workspace.path),
-        after=max(stream.after, 0),  # the inbox counts from one
-        as_references=config.shards == 1,
+        workspace=path,
+        after=after,
+        as_range=journal is not None,
         batch_documents=config.documents_per_batch or INBOX_BATCH_DOCUMENTS,
     )
     return start_stream(
         load_inbox(spark.readStream, options, spark),
         delivery,
-        checkpoint=inbox_checkpoint(workspace),
+        checkpoint=checkpoint,
         follow_seconds=config.poll_seconds if config.follow else None,
     )
 

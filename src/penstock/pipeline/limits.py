@@ -23,7 +23,14 @@ INBOX_BATCH_DOCUMENTS: Final[int] = 100_000
 """Documents in a micro-batch of a workspace's inbox, unless a run sets another limit."""
 
 INBOX_PARTITION_BYTES: Final[int] = 16 << 20
-"""Bytes of documents of an inbox that one task reads."""
+"""Bytes of documents of an inbox that one task reads, approximately, unless a batch would have more
+tasks than `INBOX_TASKS_PER_SLOT` for each that can run at a time."""
+
+INBOX_TASKS_PER_SLOT: Final[int] = 2
+"""Tasks of a batch of an inbox, for each that can run at a time."""
+
+INBOX_PARTITION_BYTES_MAX: Final[int] = 64 << 20
+"""Bytes of documents of an inbox above which a batch gets more tasks."""
 
 STREAM_FILES_MAX: Final[int] = 100_000
 """Files in a folder whose records are streamed: the stream's offset lists those it has read. Files

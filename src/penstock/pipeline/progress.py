@@ -83,10 +83,13 @@ class ProgressListener(StreamingQueryListener):
         """Do nothing."""
 
     def onQueryProgress(self, event: QueryProgressEvent) -> None:  # noqa: N802
-        """Report a micro-batch, unless it was empty."""
+        """Report a micro-batch, unless it was empty.
+
+        Spark does not count the documents that tasks read from the journal.
+        """
         progress = event.progress
         row = read_counts(self._tables, self._stream, progress.batchId)
-        if progress.numInputRows == 0 or row is None:
+        if row is None:
             return
         last_sequence = row.pop("last_sequence")
         done = BatchProgress(

@@ -1,4 +1,4 @@
-"""References to entries of the journal: a task that reads them gets the same documents."""
+"""Tasks that read the journal get the documents that were planned, or end."""
 
 from __future__ import annotations
 
@@ -12,16 +12,13 @@ from hypothesis import strategies as st
 
 from penstock.documents import Document, Header
 from penstock.errors import WorkspaceError
+from penstock.pipeline.inbox_batches import InboxBatches
 from penstock.pipeline.inbox_source import InboxReader, InboxSourceOptions
-from penstock.pipeline.journal_references import (
-    REFERENCES,
-    JournalRange,
-    JournalTasks,
-    reference_rows,
-)
+from penstock.pipeline.inbox_tasks import grouped, plan_tasks, task_count
+from penstock.pipeline.journal_tasks import JournalTasks
 from penstock.workspace import Workspace
-from penstock.workspace.journal import JournalFile, journal_files
-from penstock.workspace.journal_scanner import Found, Missing
+from penstock.workspace.journal import Entry, JournalFile, journal_files
+from penstock.workspace.journal_scanner import Found, JournalScanner, Missing
 from penstock.workspace.table_schemas import DOCUMENTS
 
 
@@ -29,12 +26,12 @@ def rows_of(options: InboxSourceOptions) -> pa.Table:
     """What the tasks of a batch read, in the order of the tasks."""
     reader = InboxReader(options)
     batches = [batch for partition in reader.partitions() for batch in reader.read(partition)]
-    return pa.Table.from_batches(batches, REFERENCES if options.as_references else DOCUMENTS)
+    return pa.Table.from_batches(batches, DOCUMENTS)
 
 
 @settings(max_examples=20)  # each flushes files to disk
 @given(groups=st.lists(st.integers(1, 5), min_size=1, max_size=4), data=st.data())
-def test_references_stand_for_the_same_documents(
+def test_tasks_read_the_same_documents_as_the_data_source(
     tmp_path_factory: pytest.TempPathFactory, groups: Sequence[int], data: st.DataObject
 ) -> None:
     """Ranges that begin and end within entries, and documents in between that are set aside."""
@@ -54,14 +51,11 @@ def test_references_stand_for_the_same_documents(
     documents = rows_of(InboxSourceOptions(workspace=str(folder), after=after, upto=upto))
     intact = [number for number in range(after + 1, upto + 1) if number not in damaged]
     assert documents.column("sequence").to_pylist() == intact
-    references = rows_of(
-        InboxSourceOptions(workspace=str(folder), after=after, upto=upto, as_references=True)
-    )
-    assert references.schema == REFERENCES
-    assert "content" not in references.column_names
-    ranges = [JournalRange(*list(row.values())[1:]) for row in references.to_pylist()]
-    numbers = pa.record_batch({"id": [0]})
-    found = pa.Table.from_batches(JournalTasks([ranges]).read([numbers]), DOCUMENTS)
+    with Workspace.open(folder) as workspace:
+        scanner = JournalScanner(workspace.inbox.folder)
+        tasks = JournalTasks.of(plan_tasks(workspace.inbox, scanner, after, upto, slots=2))
+    numbers = pa.record_batch({"id": list(range(len(tasks.ranges)))})
+    found = pa.Table.from_batches(tasks.read([numbers]), DOCUMENTS)
     assert found.combine_chunks() == documents.combine_chunks()
 
 
@@ -81,26 +75,27 @@ def entries_of(path: Path) -> list[Found]:
         return [Found(path, entry, entry.first, entry.last) for entry in file.entries()]
 
 
-def test_consecutive_entries_are_one_reference(journal: Path) -> None:
+def bounds_of(tasks: JournalTasks) -> list[list[tuple[int, int]]]:
+    return [[(each.first, each.last) for each in ranges] for ranges in tasks.ranges]
+
+
+def test_consecutive_entries_are_one_range(journal: Path) -> None:
     one, two, three, four = entries_of(journal)
-    rows = reference_rows([[one, two], [three, four]]).to_pylist()
-    assert [(row["task"], row["first"], row["last"]) for row in rows] == [(0, 1, 2), (1, 3, 4)]
+    assert bounds_of(JournalTasks.of([[one, two], [three, four]])) == [[(1, 2)], [(3, 4)]]
 
 
-def test_entries_around_a_damaged_one_are_two_references(journal: Path) -> None:
+def test_entries_around_a_damaged_one_are_two_ranges(journal: Path) -> None:
     one, _, three, four = entries_of(journal)
-    rows = reference_rows([[one, three, four]]).to_pylist()
-    assert [(row["task"], row["first"], row["last"]) for row in rows] == [(0, 1, 1), (0, 3, 4)]
+    assert bounds_of(JournalTasks.of([[one, three, four]])) == [[(1, 1), (3, 4)]]
 
 
 def test_a_header_that_was_damaged_after_planning_ends_the_task(journal: Path) -> None:
     """The documents behind it must not be taken for the missing ones, nor be skipped."""
     _, second, _, _ = entries_of(journal)
-    (row,) = reference_rows([entries_of(journal)]).to_pylist()
+    ((planned,),) = JournalTasks.of([entries_of(journal)]).ranges
     content = bytearray(journal.read_bytes())
     content[second.entry.offset] ^= 1
     journal.write_bytes(content)
-    planned = JournalRange(*list(row.values())[1:])
     with pytest.raises(WorkspaceError) as refused:
         list(planned.entries())
     assert refused.value.code == "journal.damaged"
@@ -108,9 +103,57 @@ def test_a_header_that_was_damaged_after_planning_ends_the_task(journal: Path) -
 
 def test_a_file_that_was_truncated_after_planning_ends_the_task(journal: Path) -> None:
     *_, last = entries_of(journal)
-    (row,) = reference_rows([entries_of(journal)]).to_pylist()
+    ((planned,),) = JournalTasks.of([entries_of(journal)]).ranges
     journal.write_bytes(journal.read_bytes()[: last.entry.offset])
-    planned = JournalRange(*list(row.values())[1:])
     with pytest.raises(WorkspaceError) as refused:
         list(planned.entries())
     assert refused.value.code == "journal.damaged"
+
+
+@given(
+    sizes=st.lists(st.integers(0, 40 << 20), max_size=60),
+    slots=st.one_of(st.none(), st.integers(1, 64)),
+)
+def test_tasks_have_about_the_same_size(sizes: Sequence[int], slots: int | None) -> None:
+    entries = [
+        Found(Path("file"), Entry(0, number, 1, size, size, 0), number, number)
+        for number, size in enumerate(sizes)
+    ]
+    groups = list(grouped(entries, slots))
+    assert [each for group in groups for each in group] == entries
+    count = task_count(sum(sizes), slots)
+    assert len(groups) <= count
+    for group in groups:
+        size = sum(each.entry.content_bytes for each in group)
+        assert size <= sum(sizes) / count + max(sizes) + 1
+
+
+def test_the_range_of_a_batch_is_read_from_the_offset_log(tmp_path: Path) -> None:
+    offsets = tmp_path / "offsets"
+    offsets.mkdir()
+    batches = InboxBatches("workspace", str(tmp_path), 7)
+    assert batches.range(0) is None
+    (offsets / "0").write_text('v1\n{"batchWatermarkMs":0}\n{"sequence": 12}')
+    assert batches.range(0) == (7, 12)
+    assert batches.range(1) is None
+    (offsets / "1").write_text('v1\n{"batchWatermarkMs":0}\n{"sequence": 15}')
+    assert batches.range(1) == (12, 15)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "v1\n{}\n",
+        "v1\n{}\n{",
+        "v1\n{}\n-",
+        "v1\n{}\n7",
+        'v1\n{}\n{"sequence": "7"}',
+        'v1\n{}\n{"sequence": 7}\n{"sequence": 7}',
+        'v2\n{}\n{"sequence": 7}',
+    ],
+)
+def test_an_offset_in_another_format_is_not_guessed(tmp_path: Path, text: str) -> None:
+    (tmp_path / "offsets").mkdir()
+    (tmp_path / "offsets" / "0").write_text(text)
+    assert InboxBatches("workspace", str(tmp_path), 0).range(0) is None

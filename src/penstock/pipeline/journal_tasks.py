@@ -1,36 +1,23 @@
-"""References to documents in the inbox's journal, which take their place until a task reads them.
+"""The tasks of a job that read the inbox's journal.
 
 Documents of a Python data source would pass through Spark's JVM, which converts them twice, on the
-way to the task that matches them. The data source therefore returns references. The driver collects
-these few rows and starts a job whose tasks read the journal. If tasks read the references from the
-data source, each would need a second Python worker, with caches of its own.
+way to the task that matches them. The driver therefore starts a job whose tasks read the journal
+themselves: the function that is sent to the workers states what each task reads.
 """
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
 
 import pyarrow as pa
-from pyspark.sql import DataFrame
-from pyspark.sql.types import StructType
+from pyspark.sql import DataFrame, SparkSession
 
 from penstock.errors import error
 from penstock.pipeline.limits import ROW_BATCH_BYTES
 from penstock.workspace.journal import JournalFile
 from penstock.workspace.journal_scanner import Found
-
-_COLUMNS: Final[dict[str, pa.DataType]] = {
-    "task": pa.int64(),
-    "path": pa.string(),
-    **dict.fromkeys(("offset", "first", "last"), pa.int64()),
-}
-
-REFERENCES: Final = pa.schema(_COLUMNS)
-"""The number of a task, and the fields of a :class:`JournalRange` that it reads."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,25 +53,8 @@ class JournalRange:
         raise error("journal.damaged", f"{path}: document {expected} has been removed")
 
 
-def are_references(schema: StructType) -> bool:
-    """Whether the rows of a DataFrame are references."""
-    return schema.names == REFERENCES.names
-
-
-def reference_rows(tasks: Iterable[Iterable[Found]]) -> pa.RecordBatch:
-    """The rows that refer to the documents of each task."""
-    rows = [
-        {
-            "task": task,
-            "path": str(run[0].path),
-            "offset": run[0].entry.offset,
-            "first": run[0].first,
-            "last": run[-1].last,
-        }
-        for task, found in enumerate(tasks)
-        for run in _runs(found)
-    ]
-    return pa.RecordBatch.from_pylist(rows, schema=REFERENCES)
+def _range_of(run: Sequence[Found]) -> JournalRange:
+    return JournalRange(str(run[0].path), run[0].entry.offset, run[0].first, run[-1].last)
 
 
 def _runs(found: Iterable[Found]) -> Iterator[list[Found]]:
@@ -110,17 +80,14 @@ class JournalTasks:
     """By number of the task."""
 
     @classmethod
-    def collect(cls, references: DataFrame) -> JournalTasks:
-        """The tasks that the rows of a DataFrame state."""
-        ranges: defaultdict[int, list[JournalRange]] = defaultdict(list)
-        for task, *fields in references.collect():
-            ranges[task].append(JournalRange(*fields))
-        return cls([ranges[task] for task in sorted(ranges)])
+    def of(cls, tasks: Iterable[Iterable[Found]]) -> JournalTasks:
+        """The tasks that read these entries."""
+        return cls([[_range_of(run) for run in _runs(found)] for found in tasks])
 
-    def numbers(self, references: DataFrame) -> DataFrame:
+    def numbers(self, spark: SparkSession) -> DataFrame:
         """The numbers of the tasks, each in a partition of its own."""
         count = len(self.ranges)
-        return references.sparkSession.range(0, count, 1, max(count, 1))
+        return spark.range(0, count, 1, max(count, 1))
 
     def read(self, numbers: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """The documents of tasks, by number, in publishing order."""
