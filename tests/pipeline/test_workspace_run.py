@@ -228,7 +228,8 @@ def test_deliveries_of_several_tasks_are_in_publishing_order(
     assert found.column("sequence").to_pylist() == [1, 2, 3, 4]
     positions: list[Any] = found.column("position").to_pylist()
     numbers = [position >> ORDINAL_BITS for position in positions]
-    assert numbers == list(range(numbers[0], numbers[0] + 4)), "a task for each document"
+    first = numbers[0]
+    assert numbers == [first, first, first + 1, first + 1], "a task for two documents"
 
 
 def test_fragments_beyond_the_limit_of_a_subscription_are_reported(
