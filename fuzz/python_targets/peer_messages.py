@@ -120,7 +120,7 @@ def seeds() -> list[bytes]:
         MoveRequest(_SOURCE, 2.0),
         EligibilityAnswer(_SOURCE, 1, is_granted=True),
         OverheadRequest(_SOURCE, 1, _BITMAP, ("s", "p")),
-        OverheadAnswer(_SOURCE, 1, True, 1.0, 2.0, _BITMAP, (ChildCost("x", 0.0),)),
+        OverheadAnswer(_SOURCE, 1, True, 1.0, 2.0, _BITMAP, (ChildCost("x", 0.0, 1.0),)),
         Forward(_SOURCE, 1, 31, 30, BucketDocument(31, 0b11)),
         Lost(_SOURCE, 1, 31, 33, 30),
         ReplayRequest(_SOURCE, "x", 1, 1, 30, _INTEREST),

@@ -60,6 +60,7 @@ FIELDS: dict[str, st.SearchStrategy[Any]] = {
     "seed": names,
     "peer": names,
     "replacement": names,
+    "displaced": st.one_of(st.none(), names),
     "requester": names,
     "peers": paths,
     "path": paths,
@@ -76,7 +77,9 @@ FIELDS: dict[str, st.SearchStrategy[Any]] = {
     "documents": st.lists(
         st.builds(Replayed, sequence=numbers, document=documents), max_size=3
     ).map(tuple),
-    "children": st.lists(st.builds(ChildCost, peer=names, missing=amounts), max_size=3).map(tuple),
+    "children": st.lists(
+        st.builds(ChildCost, peer=names, missing=amounts, added=amounts), max_size=3
+    ).map(tuple),
     "cost": amounts,
     "overhead": amounts,
     "missing": amounts,

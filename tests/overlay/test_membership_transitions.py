@@ -129,7 +129,7 @@ class Subject:
             ]
             self.sent.clear()
             for to, each in asked:
-                beside = (ChildCost("other", 0.0), ChildCost("q", 0.0))
+                beside = (ChildCost("other", 0.0, 9e9), ChildCost("q", 0.0, 9e9))
                 self.receive(
                     to,
                     OverheadAnswer(

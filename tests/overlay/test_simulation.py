@@ -73,6 +73,39 @@ def test_peers_form_a_tree_within_the_fan_out() -> None:
     assert 4 <= max(depths) <= 12
 
 
+@pytest.mark.parametrize("peers", [2, 3])
+def test_a_peer_of_wider_interest_takes_the_place_of_its_parent(peers: int) -> None:
+    """With three peers in a chain, the middle one is full, and passes its child on."""
+    options = PeerOptions(fan_out=1, reorganise_seconds=20.0)
+    simulator = Simulator(BucketModel(), seed=1)
+    simulator.add_source(SOURCE, options)
+    for number, members in enumerate((0b0001, 0b1111, 0b0001)[:peers]):
+        simulator.add_peer(f"p{number}", SOURCE, BucketInterest(members), options)
+        simulator.run(until=simulator.now + 1)
+    assert simulator.membership("p1", SOURCE).path == (SOURCE, "p0")
+    for number in range(120):
+        simulator.publish(SOURCE, BucketDocument(number, 1 << (number % 4)))
+        simulator.run(until=simulator.now + 1)
+        check_structure(simulator, SOURCE)
+    simulator.run(until=simulator.now + 60)
+    check_all(simulator)
+    assert simulator.membership("p1", SOURCE).path == (SOURCE,)
+    # Between the exchange and the next statement of filters nothing is extraneous.
+    before = sum(each.extraneous for each in simulator.traffic.values())
+    publish_all(simulator, 20)
+    assert sum(each.extraneous for each in simulator.traffic.values()) == before
+
+
+def test_replayed_documents_count_as_received() -> None:
+    simulator = tree_of(2, options=PeerOptions(fan_out=1), network=NetworkOptions(loss=0.2))
+    publish_all(simulator, 60, members=0b11)
+    simulator.network.options = NetworkOptions()
+    simulator.run(until=simulator.now + 120)
+    check_all(simulator)
+    assert simulator.messages["Replay"] > 0
+    assert all(each.extraneous >= 0 for each in simulator.traffic.values())
+
+
 def test_documents_reach_their_subscribers_only_through_filters() -> None:
     simulator = tree_of(3, options=PeerOptions(fan_out=3))
     publish_all(simulator, 8)

@@ -7,7 +7,7 @@ import random
 from penstock.overlay import BucketDocument, BucketInterest, BucketModel, ChildChoice, Placement
 from penstock.overlay.child_link import ChildLink
 from penstock.overlay.peer_messages import Attempt, ChildCost, OverheadAnswer
-from penstock.overlay.placement_search import PlacementSearch
+from penstock.overlay.placement_search import Place, PlacementSearch
 from penstock.overlay.tree_overlap import TreeOverlap
 from penstock.overlay.window_bitmap import WindowBitmap
 
@@ -99,7 +99,7 @@ def answer(
     exclusive: WindowBitmap | None = None,
     children: dict[str, float] | None = None,
 ) -> OverheadAnswer:
-    costs = tuple(ChildCost(peer, missing) for peer, missing in (children or {}).items())
+    costs = tuple(ChildCost(peer, missing, missing) for peer, missing in (children or {}).items())
     return OverheadAnswer("s", number, accepts, overhead, 0.0, exclusive, costs)
 
 
@@ -120,7 +120,7 @@ def search_of(placement: Placement, tree: dict[str, OverheadAnswer]) -> tuple[li
         for peer in probes:
             search.take_answer(peer, tree[peer])
     assert search.is_finished
-    return search.improvements(), asked
+    return [place.peer for place in search.improvements()], asked
 
 
 COSTLY = bitmap(*range(1, 21))
@@ -151,6 +151,45 @@ def test_path_cost_looks_below_peers_with_spare_capacity() -> None:
     }
     assert search_of(Placement.PATH_COST, tree)[0][0] == "twin"
     assert search_of(Placement.OVERHEAD, tree)[0] == ["twin"]
+
+
+def displacements(*, has_room: bool) -> list[Place]:
+    """For ``n`` below ``s`` and ``p``, with children ``x`` and ``y``; nobody has spare capacity."""
+    tree = {
+        "s": costs_of(("p", 0.0, 4.0), ("q", 3.0, 1.0)),
+        "p": answer(1, accepts=False, overhead=20.0, exclusive=COSTLY),
+        "q": answer(1, accepts=False, overhead=20.0),
+    }
+    search = PlacementSearch(
+        number=1,
+        searcher="n",
+        path=("s", "p"),
+        placement=Placement.PATH_COST,
+        probes_max=50,
+        gain_min=1.0,
+        scale=1.0,
+        has_room=has_room,
+        children={"x": bitmap(1, 2, 3), "y": bitmap(20, 21, 22)},
+    )
+    while probes := search.next_probes(4):
+        for peer in probes:
+            search.take_answer(peer, tree[peer])
+    return search.improvements()
+
+
+def costs_of(*children: tuple[str, float, float]) -> OverheadAnswer:
+    costs = tuple(ChildCost(*each) for each in children)
+    return OverheadAnswer("s", 1, False, 0.0, 0.0, None, costs)
+
+
+def test_a_peer_takes_the_place_that_costs_least() -> None:
+    # Beside the parent, `n` costs nobody anything, and would receive one document for `q`.
+    assert displacements(has_room=True)[0] == Place("s", "q")
+
+
+def test_a_full_peer_exchanges_places_with_its_parent_only() -> None:
+    # The parent keeps receiving two documents of `y`, and none of `x`.
+    assert displacements(has_room=False) == [Place("s", "p", "y")]
 
 
 def test_nobody_moves_without_a_gain() -> None:

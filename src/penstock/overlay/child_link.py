@@ -10,7 +10,10 @@ class ChildLink:
     """A child in one tree: its filter, and what was sent to it."""
 
     __slots__ = (
+        "ask_again_at",
+        "asked",
         "asked_at",
+        "displaced",
         "edge",
         "filter",
         "heard_at",
@@ -30,6 +33,9 @@ class ChildLink:
         self.is_active = False
         """Whether the confirmation has passed: documents are sent from then on."""
 
+        self.displaced: str | None = None
+        """The child whose place this one takes as soon as it is active."""
+
         self.replacement: str | None = None
         """The peer that takes the child's place, if the child leaves."""
 
@@ -40,3 +46,8 @@ class ChildLink:
         self.heard_at = now
         self.asked_at = float("-inf")
         """When the child was last asked to move."""
+
+        self.asked = 0
+        """How often the child was asked to move."""
+
+        self.ask_again_at = float("-inf")

@@ -90,7 +90,7 @@ from penstock.overlay.peer_outputs import (
     PeerOutput,
     Send,
 )
-from penstock.overlay.placement_search import PlacementSearch
+from penstock.overlay.placement_search import Place, PlacementSearch
 from penstock.overlay.replay_buffer import Coverage, ReplayBuffer
 from penstock.overlay.tree_overlap import TreeOverlap
 
@@ -118,6 +118,14 @@ class Host(Protocol):
         """Children that the peer can still take, over all its trees."""
 
 
+class Displacement(NamedTuple):
+    """A peer whose place this one takes, and which is to attach here."""
+
+    peer: str
+    passed_on: str | None = None
+    """The child whose place it takes in turn, if there is no other."""
+
+
 class Candidate(NamedTuple):
     """A peer that has spare capacity."""
 
@@ -127,6 +135,8 @@ class Candidate(NamedTuple):
     """Random: decides between equal candidates."""
 
     peer: str
+    displaced: Displacement | None = None
+    """The child of that peer whose place is taken."""
 
 
 class _Relay(NamedTuple):
@@ -197,25 +207,28 @@ class Membership:
 
         self.phase_at: float | None = None
         self.heartbeat_at: float | None = None
+        self.statement_at: float | None = None
+        """When a filter that has become narrower is stated, before the next heartbeat."""
         self.reorganise_at: float | None = None
 
         self.attempt: Attempt | None = None
         self.attempt_edge: Attempt | None = None
         self.target: str | None = None
+        self.displaced: Displacement | None = None
+        """The child of the target whose place the attempt takes."""
+        self.awaited: Displacement | None = None
         self.tries = 0
         self.candidates: list[Candidate] = []
         self.attempt_interest: Interest = own
         self.relays: dict[Attempt, _Relay] = {}
 
-        self._numbers = 0
-        self._join_number = 0
+        self._numbers = self._join_number = self._failures = 0
         self._unanswered: set[str] = set()
         self._asked_peer: str | None = None
         self._rejoin_seeds: tuple[str, ...] = ()
         self._search: PlacementSearch | None = None
         self._move_allowed_at = float("-inf")
         self._widen_at = float("-inf")
-        self._failures = 0
         self.replacement: str | None = None
         self._back_off = BackOff(
             host.random,
@@ -228,9 +241,8 @@ class Membership:
     @property
     def next_timer(self) -> float | None:
         """When :meth:`tick` is due."""
-        timers = [
-            at for at in (self.phase_at, self.heartbeat_at, self.reorganise_at) if at is not None
-        ]
+        given = (self.phase_at, self.heartbeat_at, self.statement_at, self.reorganise_at)
+        timers = [at for at in given if at is not None]
         return min(timers) if timers else None
 
     @property
@@ -248,10 +260,12 @@ class Membership:
         if self.heartbeat_at is not None and now >= self.heartbeat_at:
             self.heartbeat_at = now + self._options.heartbeat_seconds
             self.beat(now)
+        if self.statement_at is not None and now >= self.statement_at:
+            self.statement_at = None
+            if self.parent is not None:
+                self._send_child_heartbeat()
         if self.reorganise_at is not None and now >= self.reorganise_at:
-            assert self._options.reorganise_seconds is not None
-            seconds = self._options.reorganise_seconds
-            self.reorganise_at = max(now, self.reorganise_at + seconds)
+            self.reorganise_at = max(now, self.reorganise_at + self._options.examine_seconds)
             self.examine_overhead(now)
         if self.phase_at is not None and now >= self.phase_at:
             self.time_out(now)
@@ -319,7 +333,7 @@ class Membership:
         """Change the peer's own subscription."""
         self.own = own
         self.overlap.change_own(own)
-        self._update_aggregate()
+        self._state_soon(now)
         self._widen_if_needed(now)
 
     def leave(self, now: float) -> None:
@@ -464,8 +478,16 @@ class Membership:
         self.version += 1
         return True
 
+    def _state_soon(self, now: float) -> None:
+        """The aggregate filter may be narrower: do not wait for a heartbeat on every level.
+
+        Other changes follow soon in most cases, so they are waited for.
+        """
+        if self._update_aggregate() and self.statement_at is None and self.parent is not None:
+            self.statement_at = now + self._options.answer_seconds
+
     def _children_changed(self, now: float) -> None:
-        self._update_aggregate()
+        self._state_soon(now)
         if self.state is _S.LEAVING:
             self._hand_over()
             if not any(child.is_active for child in self.children.values()):
@@ -566,7 +588,7 @@ class Membership:
         if (
             self.state in ACCEPTS_CHILDREN
             and self.name not in message.excluded
-            and self._has_place_for(joiner)
+            and (self._has_place_for(joiner) or self._passed_on_for(joiner) is not None)
         ):
             self._send(
                 joiner,
@@ -577,6 +599,7 @@ class Membership:
                     cost=cost,
                     depth=len(self.path),
                     bitmap=bitmap,
+                    displaced=self._passed_on_for(joiner),
                 ),
             )
             return
@@ -612,7 +635,8 @@ class Membership:
         if self.state not in SEEKS_PLACE and self.state is not _S.WAITING:
             return
         tie = self._host.random.random()
-        self.candidates.append(Candidate(message.cost, message.depth, tie, sender))
+        displaced = None if message.displaced is None else Displacement(message.displaced)
+        self.candidates.append(Candidate(message.cost, message.depth, tie, sender, displaced))
         if message.bitmap is not None and not self.stream.is_started:
             self.overlap.statistics.start(message.bitmap.epoch, message.bitmap.last)
             self.overlap.extend_back(message.bitmap)
@@ -635,7 +659,7 @@ class Membership:
         """All seeds have answered, or their time is over."""
         is_relocating = self.state is _S.RELOCATING
         best: dict[str, Candidate] = {}
-        for candidate in sorted(self.candidates):
+        for candidate in sorted(self.candidates, key=lambda each: each[:4]):
             best.setdefault(candidate.peer, candidate)
         self.candidates = list(best.values())
         if is_relocating:
@@ -651,6 +675,13 @@ class Membership:
             self._failures += 1
             self.phase_at = now + self._back_off.next_seconds()
 
+    def _passed_on_for(self, joiner: str) -> str | None:
+        """The child whose place a peer takes that this one has displaced."""
+        awaited = self.awaited
+        if awaited is None or awaited.peer != joiner or self._has_place_for(joiner):
+            return None
+        return awaited.passed_on if self._can_displace(awaited.passed_on, joiner) else None
+
     def _has_place_for(self, joiner: str) -> bool:
         if joiner in self.children or self._host.spare_capacity() > 0:
             return True
@@ -658,11 +689,20 @@ class Membership:
 
     # Attach attempts
 
-    def _start_attempt(self, target: str, now: float, *, edge: Attempt | None = None) -> None:
+    def _start_attempt(
+        self,
+        target: str,
+        now: float,
+        *,
+        edge: Attempt | None = None,
+        displaced: Displacement | None = None,
+    ) -> None:
         self._numbers += 1
         self.attempt = Attempt(self.name, self._host.incarnation, self._numbers)
         self.attempt_edge = edge or self.attempt
         self.target = target
+        self.displaced = displaced
+        self.awaited = None
         self.tries = 0
         self.attempt_interest = self.aggregate
         self._send_request(now)
@@ -673,7 +713,8 @@ class Membership:
         return self._options.answer_seconds * min(1 << self._failures, _PATIENCE_MAX)
 
     def _try_next(self, now: float) -> None:
-        self._start_attempt(self.candidates.pop(0).peer, now)
+        candidate = self.candidates.pop(0)
+        self._start_attempt(candidate.peer, now, displaced=candidate.displaced)
 
     def _send_request(self, now: float) -> None:
         assert self.attempt is not None
@@ -690,6 +731,7 @@ class Membership:
                 version=self.version,
                 bitmap=self.overlap.bitmap(),
                 path=(self.name,),
+                displaced=None if self.displaced is None else self.displaced.peer,
             ),
         )
         self.phase_at = now + self._patience()
@@ -709,7 +751,7 @@ class Membership:
         self._forget_attempt()
 
     def _forget_attempt(self) -> None:
-        self.attempt = self.attempt_edge = self.target = None
+        self.attempt = self.attempt_edge = self.target = self.displaced = None
 
     def _attempt_failed(self, now: float) -> None:
         self._forget_attempt()
@@ -744,6 +786,7 @@ class Membership:
             if child is not None and message.edge < child.edge:
                 return  # A late request of an attempt that the child has given up since.
             child = ChildLink(sender, message.edge, message.interest, now)
+            child.displaced = message.displaced
             self.children[sender] = child
         assert child is not None
         if not child.is_active:
@@ -796,7 +839,19 @@ class Membership:
             return RefusalReason.NOT_CHILD
         if self.state not in ACCEPTS_CHILDREN:
             return RefusalReason.BUSY
-        return None if self._has_place_for(mover) else RefusalReason.FULL
+        has_place = self._has_place_for(mover) or self._can_displace(message.displaced, mover)
+        return None if has_place else RefusalReason.FULL
+
+    def _can_displace(self, displaced: str | None, mover: str) -> bool:
+        """Whether a child can be displaced: nobody else takes its place already."""
+        child = self.children.get(displaced) if displaced is not None else None
+        return (
+            child is not None
+            and child.name != mover
+            and child.is_active
+            and child.replacement is None
+            and all(each.displaced != displaced for each in self.children.values())
+        )
 
     def _confirm(self, message: AttachRequest, now: float) -> None:
         confirmation = AttachConfirmation(
@@ -885,9 +940,25 @@ class Membership:
         for leaving in replaced:
             del self.children[leaving.name]
             self._children_changed(now)
+        if child.displaced is not None:
+            self._displace(child, now)
         for number, document in self.buffer.between(sequence + 1, self.stream.cursor):
             if self._model.matches(child.filter, document):
                 self._forward(child, number, document)
+
+    def _displace(self, child: ChildLink, now: float) -> None:
+        """A child is active in the place of another one, which is asked to attach below it.
+
+        The displaced one is not waited for, so that the fan-out is never exceeded. Whatever it
+        misses until it has a parent again is replayed.
+        """
+        displaced = self.children.get(child.displaced or "")
+        child.displaced = None
+        if displaced is None or not displaced.is_active:
+            return
+        del self.children[displaced.name]
+        self._send(displaced.name, NewParent(self.source, child.name, is_replacement=False))
+        self._children_changed(now)
 
     def _commit(self, message: AttachConfirmation, now: float) -> None:
         """The attempt is confirmed: adopt the new parent."""
@@ -897,6 +968,8 @@ class Membership:
         self.parent, self.edge = self.target, self.attempt_edge
         self.path = message.ancestors
         self.parent_heard_at = now
+        if self.displaced is not None:
+            self.awaited = self.displaced
         self._forget_attempt()
         self.candidates = []
         self._go(_I.CONFIRMED)
@@ -953,7 +1026,7 @@ class Membership:
         seconds = self._options.reorganise_seconds
         if self.reorganise_at is None and seconds is not None and self.state is not _S.ROOT:
             # Peers that move at the same time refuse each other.
-            self.reorganise_at = now + self._host.random.random() * seconds
+            self.reorganise_at = now + self._host.random.random() * self._options.examine_seconds
 
     def _send_child_heartbeat(self) -> None:
         assert self.parent is not None
@@ -1022,7 +1095,7 @@ class Membership:
             return
         child.version = message.version
         child.filter = message.interest
-        self._update_aggregate()
+        self._state_soon(now)
 
     # Leaving
 
@@ -1047,16 +1120,17 @@ class Membership:
             child.replacement = message.replacement
 
     def _on_new_parent(self, sender: str, message: NewParent, now: float) -> None:
-        if self.state is not _S.CONNECTED or sender != self.parent or self.is_locked:
-            return
-        if message.peer == self.name:
+        if sender != self.parent or message.peer == self.name:
             return
         if message.is_replacement:
+            if self.state is not _S.CONNECTED or self.is_locked:
+                return
             self._go(_I.REPLACE)
             self.candidates = []
             self._asked_peer = message.peer
             self._start_attempt(message.peer, now)
-        else:
+        elif self.allows(_I.REINSERT):
+            self._search = None
             self._go(_I.REINSERT)
             self._ask_places((message.peer,), now)
 
@@ -1082,7 +1156,7 @@ class Membership:
         self.replacement = None
         self._search = None
         self._update_aggregate()
-        self.phase_at = self.heartbeat_at = self.reorganise_at = None
+        self.phase_at = self.heartbeat_at = self.statement_at = self.reorganise_at = None
         self._emit(Left(self.source))
 
     # Reorganisation
@@ -1094,9 +1168,13 @@ class Membership:
         if self.overlap.overhead() <= self._options.overhead_threshold:
             return
         options = self._options
-        chosen = self.overlap.children_to_move(options.child_choice, options.moves_per_round)
+        # Half an interval early, because examinations are not exactly as far apart.
+        due = now + options.examine_seconds / 2
+        chosen = self.overlap.children_to_move(options.child_choice, options.moves_per_round, due)
         for child in chosen:
             child.asked_at = now
+            child.ask_again_at = now + options.ask_again_seconds(child.asked)
+            child.asked += 1
             contribution = self.overlap.marginal_contribution(child)
             self._send(child.name, MoveRequest(self.source, contribution))
 
@@ -1143,6 +1221,8 @@ class Membership:
             probes_max=self._options.limits.search_probes,
             gain_min=self._options.delta_threshold,
             scale=self._options.limits.window_documents / length,
+            has_room=self._host.spare_capacity() > 0,
+            children=self.overlap.child_bitmaps(),
         )
         self._probe(now)
 
@@ -1168,8 +1248,9 @@ class Membership:
         children = []
         for child in self.children.values():
             lacking = self.overlap.missing_at(child, bitmap) if child.is_active else None
-            if lacking is not None:
-                children.append(ChildCost(child.name, lacking))
+            added = self.overlap.added_by(child, bitmap) if child.is_active else None
+            if lacking is not None and added is not None:
+                children.append(ChildCost(child.name, lacking, added))
         branch = next((name for name in (sender, *message.path) if name in self.children), None)
         exclusive = None if branch is None or is_root else self.overlap.exclusive(branch, bitmap)
         self._send(
@@ -1200,12 +1281,20 @@ class Membership:
     def _finish_search(self, now: float) -> None:
         found = self._search.improvements() if self._search is not None else []
         self._search = None
-        if not found or self.is_locked:
+        self.move(found, now)
+
+    def move(self, places: Iterable[Place], now: float) -> None:
+        """The search is over: move to one of the places that were found, the first if possible."""
+        candidates = []
+        for parent, peer, passed_on in places:
+            displaced = None if peer is None else Displacement(peer, passed_on)
+            candidates.append(Candidate(0.0, 0, 0.0, parent, displaced))
+        if not candidates or self.is_locked:
             self._go(_I.NO_PLACE)
             return
         self._go(_I.PLACE_FOUND)
-        self.candidates = [Candidate(0.0, 0, 0.0, peer) for peer in found[1:]]
-        self._start_attempt(found[0], now)
+        self.candidates = candidates
+        self._try_next(now)
 
     # Delivery
 

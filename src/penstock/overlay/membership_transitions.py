@@ -72,7 +72,7 @@ class MembershipInput(StrEnum):
     DENIED = "denied"
     PLACE_FOUND = "better place found"
     NO_PLACE = "no better place"
-    REINSERT = "parent leaves"
+    REINSERT = "parent leaves, or displaced"
     REPLACE = "replaces its parent"
     WIDEN = "filter widened"
     LEAVE_INTERIOR = "leave, with children"
@@ -124,6 +124,7 @@ MEMBERSHIP_TRANSITIONS: Final[dict[MembershipState, dict[MembershipInput, Member
     _S.ASKING: {
         _I.GRANTED: _S.SEARCHING,
         _I.DENIED: _S.CONNECTED,
+        _I.REINSERT: _S.RELOCATING,
         _I.PARENT_LOST: _S.WAITING,
         _I.LEAVE_INTERIOR: _S.LEAVING,
         _I.LEAVE_LEAF: _S.OUTSIDE,
@@ -131,6 +132,7 @@ MEMBERSHIP_TRANSITIONS: Final[dict[MembershipState, dict[MembershipInput, Member
     _S.SEARCHING: {
         _I.PLACE_FOUND: _S.MOVING,
         _I.NO_PLACE: _S.CONNECTED,
+        _I.REINSERT: _S.RELOCATING,
         _I.PARENT_LOST: _S.WAITING,
         _I.LEAVE_INTERIOR: _S.LEAVING,
         _I.LEAVE_LEAF: _S.OUTSIDE,

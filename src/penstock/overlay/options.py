@@ -62,7 +62,11 @@ class PeerOptions:
     """How long a leaving peer waits for its children to find other parents."""
 
     reorganise_seconds: float | None = None
-    """Interval at which a peer examines its overhead; ``None`` switches reorganisation off."""
+    """Interval at which a child is asked to move; ``None`` switches reorganisation off."""
+
+    examinations: int = 4
+    """How often a peer examines its overhead in that interval. A new child is asked at the first
+    examination; if it stays, after 1, 2, 4 ... further ones, and at least once an interval."""
 
     moves_per_round: int = 3
     """Children that are asked to move at once."""
@@ -70,7 +74,7 @@ class PeerOptions:
     move_wait_seconds: float = 0.0
     """Time that passes between two searches of a peer."""
 
-    overhead_threshold: float = 0.2
+    overhead_threshold: float = 0.05
     """Share of extraneous documents above which a child is asked to move."""
 
     delta_threshold: float = 1.0
@@ -100,7 +104,13 @@ class PeerOptions:
             raise error("overlay.option", "the greatest back-off is less than the first")
         if self.silence_seconds <= self.heartbeat_seconds:
             raise error("overlay.option", "silence is longer than the interval of heartbeats")
-        if min(self.attempt_tries, self.parallel_probes, self.moves_per_round) < 1:
+        counts = (
+            self.attempt_tries,
+            self.parallel_probes,
+            self.moves_per_round,
+            self.examinations,
+        )
+        if min(counts) < 1:
             raise error("overlay.option", "requests are sent at least once")
         if not 0 <= self.overhead_threshold <= 1 or self.delta_threshold < 0:
             raise error("overlay.option", "a threshold is a share, or a number of documents")
@@ -109,3 +119,12 @@ class PeerOptions:
     def attempt_seconds(self) -> float:
         """How long an attach attempt lasts at most."""
         return self.answer_seconds * (self.attempt_tries + 1)
+
+    @property
+    def examine_seconds(self) -> float:
+        """Interval at which a peer examines its overhead, if there is reorganisation."""
+        return (self.reorganise_seconds or math.inf) / self.examinations
+
+    def ask_again_seconds(self, asked: int) -> float:
+        """How long a child is not asked again that was asked ``asked`` times before."""
+        return self.examine_seconds * min(1 << min(asked, 32), self.examinations)

@@ -115,6 +115,8 @@ class AddResult(PeerMessage, frozen=True):
     cost: Amount
     depth: Number
     bitmap: WindowBitmap | None
+    displaced: Name | None = None
+    """A child of the sender that goes below the joiner, which takes its place."""
 
 
 class AddRefused(PeerMessage, frozen=True):
@@ -145,6 +147,9 @@ class AttachRequest(PeerMessage, frozen=True):
 
     path: PeerPath
     """Peers that the request passed, the moving one first."""
+
+    displaced: Name | None = None
+    """A child of the receiver whose place the moving peer takes. Not relayed."""
 
 
 class AttachConfirmation(PeerMessage, frozen=True):
@@ -270,10 +275,14 @@ class OverheadRequest(PeerMessage, frozen=True):
 
 
 class ChildCost(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """Documents of a searching peer that a child does not receive yet."""
+    """What a child and a searching peer have not in common, in documents of a window."""
 
     peer: Name
     missing: Amount
+    """Documents of the searching peer that the child does not receive yet."""
+
+    added: Amount
+    """Documents of the child that the searching peer does not receive yet."""
 
 
 class OverheadAnswer(PeerMessage, frozen=True):

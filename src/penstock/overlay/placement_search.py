@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from heapq import heappop, heappush
+from typing import NamedTuple
 
 from penstock.overlay.limits import CANDIDATES_MAX
 from penstock.overlay.options import Placement
-from penstock.overlay.peer_messages import OverheadAnswer
+from penstock.overlay.peer_messages import ChildCost, OverheadAnswer
+from penstock.overlay.window_bitmap import WindowBitmap
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -28,6 +31,22 @@ class _Visit:
 
     common: int = field(compare=False)
     """Index of the last ancestor in common, on the path of the searching peer."""
+
+    displaced: str | None = field(default=None, compare=False)
+    passed_on: str | None = field(default=None, compare=False)
+
+
+class Place(NamedTuple):
+    """A place that was found."""
+
+    peer: str
+    """The new parent."""
+
+    displaced: str | None = None
+    """The child of it whose place is taken, and which goes below the moving peer."""
+
+    passed_on: str | None = None
+    """The child of the moving peer that goes below the displaced one, if there is no room else."""
 
 
 class PlacementSearch:
@@ -54,8 +73,12 @@ class PlacementSearch:
         probes_max: int,
         gain_min: float,
         scale: float,
+        has_room: bool = False,
+        children: Mapping[str, WindowBitmap] | None = None,
     ) -> None:
         self.number = number
+        self._has_room = has_room
+        self._children = children or {}
         self._scale = scale
         self._searcher = searcher
         self._path = path
@@ -118,10 +141,10 @@ class PlacementSearch:
         elif not self._asked and not self._to_ask and not self._is_prepared:
             self._prepare()
 
-    def improvements(self) -> list[str]:
-        """The best new parents that were found, the best first."""
+    def improvements(self) -> list[Place]:
+        """The best places that were found, the best first."""
         ranked = sorted(self._candidates)[:CANDIDATES_MAX]
-        return [visit.peer for visit in ranked]
+        return [Place(visit.peer, visit.displaced, visit.passed_on) for visit in ranked]
 
     def _prepare(self) -> None:
         """All ancestors have answered: compute what the present place costs."""
@@ -187,9 +210,50 @@ class PlacementSearch:
         for child in answer.children:
             if child.peer == self._searcher:
                 continue
+            if self._placement is Placement.PATH_COST and not is_parent:
+                self._examine_displacement(visit, answer, child)
             position = self._positions.get(child.peer)
             if position is not None:
                 self._enqueue(child.peer, visit.depth + 1, 0.0, position)
             else:
                 cost = visit.cost + child.missing
                 self._enqueue(child.peer, visit.depth + 1, cost, visit.common)
+
+    def _examine_displacement(
+        self, visit: _Visit, answer: OverheadAnswer, child: ChildCost
+    ) -> None:
+        """Between a peer and its child: the searching peer receives the child's documents, too.
+
+        If the child is an ancestor of the searching peer, the two exchange places; what the
+        ancestors that are left are relieved of is the same as for any other place there. A peer
+        that has no room can only exchange places with its parent, which it relieves of itself: the
+        parent takes one of its children.
+        """
+        bound = visit.bound + child.added
+        passed_on = None
+        if not self._has_room:
+            if child.peer != self._path[-1] or not self._children:
+                return
+            cost, passed_on = min(
+                (self._exclusive_at_parent(bitmap), name) for name, bitmap in self._children.items()
+            )
+            bound += cost
+        if bound <= min(self._best, -self._gain_min):
+            self._best = bound
+            self._candidates.append(
+                replace(
+                    visit,
+                    bound=bound,
+                    overhead=answer.overhead,
+                    displaced=child.peer,
+                    passed_on=passed_on,
+                )
+            )
+
+    def _exclusive_at_parent(self, bitmap: WindowBitmap) -> float:
+        """Documents of a child of the searching peer that its parent receives for it only."""
+        exclusive = self._answers[self._path[-1]].exclusive
+        if exclusive is None:
+            return 0.0
+        common = bitmap.bits & exclusive.aligned(bitmap.first, bitmap.last)
+        return common.bit_count() * self._scale

@@ -101,6 +101,11 @@ class TreeOverlap:
         """The same for a child, which receives what it is sent."""
         return self.statistics.missing(bitmap, child.sent)
 
+    def added_by(self, child: ChildLink, bitmap: WindowBitmap) -> float | None:
+        """Documents of a child that are not in another peer's bitmap: what that peer would receive
+        besides, with the child below it."""
+        return self.statistics.added(child.sent, bitmap)
+
     def max_overlap_child(
         self, interest: Interest, bitmap: WindowBitmap | None, *, without: Iterable[str] = ()
     ) -> str | None:
@@ -152,6 +157,15 @@ class TreeOverlap:
         """The documents of the window that the peer's filter matches."""
         return self.statistics.bitmap_of(self.received_bits())
 
+    def child_bitmaps(self) -> dict[str, WindowBitmap]:
+        """The documents of the window that each child receives."""
+        found = {
+            child.name: self.statistics.bitmap_of(child.sent)
+            for child in self._children.values()
+            if child.is_active and child.replacement is None
+        }
+        return {name: bitmap for name, bitmap in found.items() if bitmap is not None}
+
     def own_bitmap(self) -> WindowBitmap | None:
         """The documents of the window that the peer's own subscription matches."""
         return self.statistics.bitmap_of(self.statistics.own)
@@ -175,8 +189,12 @@ class TreeOverlap:
         sent, own = child.sent >> shift, self.statistics.own >> shift
         return (sent & ~own).bit_count() / max(1, sent.bit_count())
 
-    def children_to_move(self, choice: ChildChoice, count: int) -> list[ChildLink]:
+    def children_to_move(
+        self, choice: ChildChoice, count: int, due: float = float("inf")
+    ) -> list[ChildLink]:
         """The children that contribute the most overhead, by the policy.
+
+        Those that are to be asked again after ``due`` only are left out.
 
         Children that were asked before come later, so that one which finds no better place does not
         keep the others from being asked.
@@ -190,7 +208,10 @@ class TreeOverlap:
                 child.name,
             )
             for child in self._children.values()
-            if child.is_active and child.replacement is None and self.lacking_overlap(child) > 0
+            if child.is_active
+            and child.replacement is None
+            and child.ask_again_at <= due
+            and self.lacking_overlap(child) > 0
         )
         return [self._children[name] for *_, name in ranked[:count]]
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from penstock.errors import error
 from penstock.overlay.limits import PRIMED_DOCUMENTS_MIN
 
@@ -67,6 +69,14 @@ class WindowBitmap:
                 return cls(epoch, first, last, int.from_bytes(bits, "little"))
             case _:
                 raise error("overlay.message", "malformed bitmap")
+
+
+class _InCommon(NamedTuple):
+    """Two bitmaps over the sequence numbers of which both peers know something."""
+
+    theirs: int
+    ours: int
+    length: int
 
 
 class TreeStatistics:
@@ -152,10 +162,22 @@ class TreeStatistics:
 
         ``None`` if the two have too few sequence numbers in common.
         """
+        both = self._in_common(bitmap, bits)
+        return None if both is None else self._scaled(both.theirs & ~both.ours, both.length)
+
+    def added(self, bits: int, bitmap: WindowBitmap) -> float | None:
+        """Documents in ``bits`` that are not in another peer's bitmap, scaled in the same way."""
+        both = self._in_common(bitmap, bits)
+        return None if both is None else self._scaled(both.ours & ~both.theirs, both.length)
+
+    def _in_common(self, bitmap: WindowBitmap, bits: int) -> _InCommon | None:
         first = max(bitmap.first, self.known_first())
         last = min(bitmap.last, self.last)
         length = last - first + 1
         if length < PRIMED_DOCUMENTS_MIN or bitmap.epoch != self.epoch:
             return None
-        own = bits >> (first - self.base)
-        return (bitmap.aligned(first, last) & ~own).bit_count() * self.window / length
+        ours = (bits >> (first - self.base)) & ((1 << length) - 1)
+        return _InCommon(bitmap.aligned(first, last), ours, length)
+
+    def _scaled(self, bits: int, length: int) -> float:
+        return bits.bit_count() * self.window / length

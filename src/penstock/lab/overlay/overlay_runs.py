@@ -33,6 +33,12 @@ JOIN_SECONDS = 0.2
 """Virtual time between two joins."""
 
 
+OUR_THRESHOLD = 0.05
+"""Overhead above which children are asked to move, by our policy."""
+
+OUR_EXAMINATIONS = 4
+"""Examinations of a peer's overhead in an interval of reorganisation, by our policy."""
+
 PICTURE_DOCUMENTS = 50
 """Documents after which the first picture is taken."""
 
@@ -47,7 +53,8 @@ class Policy(StrEnum):
     """The paper's policies: least overlap, least overhead, one child at a time."""
 
     OURS = "path cost"
-    """Marginal contribution, path cost, several children at a time."""
+    """Marginal contribution, path cost, displacement, several children at a time, at a lower
+    threshold; a child that is new is asked sooner."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,7 +92,8 @@ class RunConfiguration(ABC):
             reorganise_seconds=(
                 None if self.policy is Policy.NONE else float(self.reorganise_every)
             ),
-            overhead_threshold=self.threshold,
+            overhead_threshold=OUR_THRESHOLD if is_ours else self.threshold,
+            examinations=OUR_EXAMINATIONS if is_ours else 1,
             moves_per_round=3 if is_ours else 1,
             placement=Placement.PATH_COST if is_ours else Placement.OVERHEAD,
             child_choice=ChildChoice.MARGINAL if is_ours else ChildChoice.LEAST_OVERLAP,

@@ -19,11 +19,12 @@ from typing import NamedTuple, TypeVar
 
 from penstock.overlay.bucket_interest import BucketDocument, BucketInterest, BucketModel
 from penstock.overlay.membership import Membership
-from penstock.overlay.membership_transitions import MembershipState
+from penstock.overlay.membership_transitions import MembershipInput, MembershipState
 from penstock.overlay.options import PeerOptions
 from penstock.overlay.peer import Peer
 from penstock.overlay.peer_messages import AnyPeerMessage, Attempt, NewParent
 from penstock.overlay.peer_outputs import Connected, Deliver, PeerOutput, Send
+from penstock.overlay.placement_search import Place
 
 SOURCE = "<0>"
 """Peers are named by numbers in brackets, so that names can be exchanged in fingerprints."""
@@ -85,7 +86,8 @@ class WorldState:
     messages: tuple[InFlight, ...]
     budget: Budget
     commands: tuple[tuple[str, str, str], ...] = ()
-    """What is still to be commanded: ``("move", peer, new parent)`` or ``("leave", peer, "")``."""
+    """What is still to be commanded: ``("move", peer, new parent)``, ``("displace", peer, the peer
+    whose place it takes)`` or ``("leave", peer, "")``."""
 
     delivered: tuple[tuple[int, ...], ...] = ()
     """Sequence numbers that each peer delivered."""
@@ -160,6 +162,32 @@ SCENARIOS: tuple[ExplorerScenario, ...] = (
         parents=(0, 0),
         commands=(("move", 1, 2),),
         budget=Budget(losses=1, duplicates=2, time_outs=3, documents=1),
+    ),
+    ExplorerScenario(
+        name="a child takes the place of its parent",
+        parents=(0, 1),
+        commands=(("displace", 2, 1),),
+        budget=Budget(losses=1, time_outs=2, heartbeats=1, documents=1),
+        fan_out=1,
+    ),
+    ExplorerScenario(
+        name="a child and its full parent exchange places",
+        parents=(0, 1, 2),
+        commands=(("displace", 2, 1),),
+        budget=Budget(losses=1, time_outs=1, heartbeats=1, documents=1),
+        fan_out=1,
+    ),
+    ExplorerScenario(
+        name="two peers take each other's places",
+        parents=(0, 0, 1, 2),
+        commands=(("displace", 3, 2), ("displace", 4, 1)),
+        budget=Budget(losses=1, time_outs=1, documents=1),
+    ),
+    ExplorerScenario(
+        name="a peer is displaced while it moves",
+        parents=(0, 0, 1),
+        commands=(("displace", 3, 2), ("move", 2, 1)),
+        budget=Budget(losses=1, time_outs=1, silences=1, documents=1),
     ),
 )
 
@@ -393,6 +421,13 @@ class _Explorer:
             member = _membership(state.peers[number])
             if member.parent is None:
                 continue
+            if kind == "displace":
+                above = state.peers[self._names.index(other)]
+                place = Place(_membership(above).parent or name, other) if above else None
+                if place and place.peer != name and member.state is MembershipState.CONNECTED:
+                    take = partial(_take_place, place=place)
+                    yield f"{name} displaces {other}", self._applied(rest, name, take)
+                continue
             asked = InFlight(member.parent, name, NewParent(SOURCE, other, is_replacement=True))
             receive = partial(_receive, flying=asked)
             yield f"{name} moves to {other}", self._applied(rest, name, receive)
@@ -586,6 +621,17 @@ def _lose_parent(peer: Peer) -> list[PeerOutput]:
     return _run(peer, lambda member: member.lose_parent(0.0))
 
 
+def _take_place(peer: Peer, place: Place) -> list[PeerOutput]:
+    def take(member: Membership) -> None:
+        # A peer without room passes a child on.
+        first = min(member.children, default=None)
+        passed_on = first if len(member.children) >= peer.options.fan_out else None
+        member._go(MembershipInput.BEGIN_SEARCH)
+        member.move([place._replace(passed_on=passed_on)], 0.0)
+
+    return _run(peer, take)
+
+
 def _leave(peer: Peer) -> list[PeerOutput]:
     return peer.leave(SOURCE, 0.0)
 
@@ -633,13 +679,15 @@ def _key(member: Membership) -> tuple[object, ...]:
                 child.is_active,
                 child.last_sent,
                 child.replacement or "",
+                child.displaced or "",
             )
             for child in member.children.values()
         ),
         (stream.is_started, stream.epoch, stream.cursor, stream.gap, stream.held_numbers()),
         [number for number, _ in member.buffer.between(0, stream.cursor)],
         (member.attempt, member.attempt_edge, member.target, member.tries),
-        [each.peer for each in member.candidates],
+        (member.displaced, member.awaited),
+        [(each.peer, each.displaced) for each in member.candidates],
         [(attempt, relay.parent, relay.interest) for attempt, relay in member.relays.items()],
         member.replacement,
         member.protocol_counters(),

@@ -13,7 +13,7 @@ from penstock.overlay.interest import Interest, InterestModel, OverlayDocument
 from penstock.overlay.membership import Membership
 from penstock.overlay.options import PeerOptions
 from penstock.overlay.peer import Peer
-from penstock.overlay.peer_messages import AnyPeerMessage, Forward
+from penstock.overlay.peer_messages import AnyPeerMessage, Forward, Replay
 from penstock.overlay.peer_outputs import (
     Connected,
     Deliver,
@@ -217,6 +217,10 @@ class Simulator:
                 if type(content) is Forward:
                     self._receive_document(peer, sender, content, now)
                     continue
+                if type(content) is Replay:
+                    traffic = self.traffic[name]
+                    traffic.received += len(content.documents)
+                    traffic.extraneous += len(content.documents)
                 process(name, peer.receive(sender, content, now))  # type: ignore[arg-type]
             elif callable(content):
                 content()
