@@ -105,8 +105,13 @@ def test_tables_agree_on_lists(
         assert sorted(containers) == unannounced
         table.set_containers(1, containers.items())
         routes.append(table.of_match_list(1, match_list))
+        table.set_interest(2, b"2" * 16)
+        headers = [
+            (group, encode_header(b"attested", _interest(group), {MATCH_LIST_SECTION: each}))
+            for group, each in routes[-1].forwards
+        ]
         decided = table.of_header(1, header, b"attested", b"set")
-        assert decided == (None if routes[-1].is_undecided else tuple(routes[-1][:2]))
+        assert decided == (None if routes[-1].is_undecided else (routes[-1].local, headers))
         without_list = encode_header(b"attested", b"set", {9: match_list})
         assert table.of_header(1, without_list, b"attested", b"set") is None
         split = tuple(map(sorted, table.split_match_list(1, match_list)))
@@ -115,6 +120,10 @@ def test_tables_agree_on_lists(
         assert not table.must_be_prepared(1)
     assert _comparable(routes[0]) == _comparable(routes[1])
     assert splits[0] == splits[1]
+
+
+def _interest(group: int) -> bytes:
+    return b"2" * 16 if group == 2 else bytes(16)
 
 
 @given(targets, st.sets(st.integers(0, 29)), st.sampled_from((None, 1, 2)), st.booleans())

@@ -8,13 +8,13 @@ use pyo3::types::PyBytes;
 
 use super::outcomes::Handles;
 use crate::routes::annotation_header;
-use crate::routes::match_list::Malformed;
+use crate::routes::match_list::{Malformed, MatchList};
 use crate::routes::route_table::{Container, Digest, RouteTable as NativeTable, Routes};
 
 /// `(local numbers, groups and match lists, unknown local numbers, whether something is undecided)`
 type RoutesTuple<'py> = (Vec<u32>, Vec<(u32, Bound<'py, PyBytes>)>, Vec<u32>, bool);
 
-/// The first two of them: the others are empty if a match list decides everything.
+/// `(local numbers, groups and headers)` where a match list decides everything
 type DecidedTuple<'py> = (Vec<u32>, Vec<(u32, Bound<'py, PyBytes>)>);
 
 /// Decides where documents go.
@@ -54,6 +54,12 @@ impl RouteTable {
         let added = parts_of(added, added.len() / size_of::<Digest>())?;
         let removed = parts_of(removed, removed.len() / size_of::<Digest>())?;
         self.table().announce(group, added, removed);
+        Ok(())
+    }
+
+    /// States the digest of a neighbour's interest, which has 16 bytes.
+    fn set_interest(&self, group: u32, digest: &[u8]) -> PyResult<()> {
+        self.table().set_interest(group, parts_of(digest, 1)?[0]);
         Ok(())
     }
 
@@ -118,9 +124,10 @@ impl RouteTable {
         split.map_err(malformed)
     }
 
-    /// The routes that the match list of a header decides, which is its section of this number. `None` if
-    /// there is no list, if it leaves something to be decided, or if containers must be stated first.
-    /// The header must attest these bytes and refer to this announced set.
+    /// Where a document goes if the match list of a header decides it, which is the section of this
+    /// number: local numbers, and the groups of neighbours with headers for them that have a match list
+    /// alone. `None` if there is no list, if it leaves something to be decided, or if containers must be
+    /// stated first. The header must attest these bytes and refer to this announced set.
     #[allow(clippy::too_many_arguments)] // what a header is checked against
     fn of_header<'py>(
         &self,
@@ -143,8 +150,13 @@ impl RouteTable {
         if routes.is_undecided {
             return Ok(None);
         }
-        let (local, forwards, ..) = routes_tuple(py, routes);
-        Ok(Some((local, forwards)))
+        let header_for = |(group, list): &(u32, MatchList)| {
+            let sections = [(list_section, &*list.encode())];
+            let header = annotation_header::encode(attested, &table.interest(*group), &sections);
+            (*group, PyBytes::new(py, &header))
+        };
+        let headers = routes.forwards.iter().map(header_for).collect();
+        Ok(Some((routes.local, headers)))
     }
 
     /// The routes that a match list decides.

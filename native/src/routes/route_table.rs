@@ -79,6 +79,9 @@ struct Announced {
     starts: Vec<(u32, u32)>,
     /// By rank.
     targets: Vec<CodedTarget>,
+    /// By rank: the code of the only target of the pattern, if the pattern decides it; otherwise
+    /// [`NO_CODE`]. Most patterns have one target, which then takes one memory access.
+    only_targets: Vec<Code>,
     /// Numbers of the targets that are below no announced pattern.
     uncontained: Vec<u32>,
 }
@@ -100,6 +103,8 @@ pub struct RouteTable {
     announced: HashMap<u32, Announced, FastState>,
     /// By group and digest; built on demand.
     ranks: HashMap<(u32, Digest), u32, FastState>,
+    /// By group: the digest of the neighbour's interest.
+    interests: HashMap<u32, Digest, FastState>,
     handle_codes: Vec<(Arc<dyn DocumentMatcher>, Vec<Code>)>,
 }
 
@@ -118,6 +123,16 @@ impl RouteTable {
         for number in numbers {
             self.targets.remove(number);
         }
+    }
+
+    /// States the digest of a neighbour's interest, to which annotations for it refer.
+    pub fn set_interest(&mut self, group: u32, digest: Digest) {
+        self.interests.insert(group, digest);
+    }
+
+    /// The digest of a neighbour's interest; zeros if it was not stated.
+    pub fn interest(&self, group: u32) -> Digest {
+        self.interests.get(&group).copied().unwrap_or_default()
     }
 
     /// Changes the set that is announced to a neighbour.
@@ -277,9 +292,14 @@ impl RouteTable {
         let announced = self.announced.get(&source).ok_or(Malformed)?;
         let set_size = announced.digests.len() as u32;
         let list = MatchList::decode(list, set_size)?;
-        let mut matched: Vec<Code> = Vec::new();
+        let mut matched: Vec<Code> = Vec::with_capacity(list.matched.len());
         let mut is_undecided = !announced.uncontained.is_empty() || !list.unknown.is_empty();
         for &rank in &list.matched {
+            let code = announced.only_targets[rank as usize];
+            if code != NO_CODE {
+                matched.push(code);
+                continue;
+            }
             let (decided, contained) = announced.of_rank(rank);
             matched.extend(decided.iter().map(|&(code, _)| code));
             is_undecided |= !contained.is_empty();
@@ -357,10 +377,19 @@ impl RouteTable {
             at += count_of(true);
         }
         let targets = entries.into_iter();
-        let targets = targets.map(|(_, _, code, number)| (code, number)).collect();
+        let targets: Vec<CodedTarget> =
+            targets.map(|(_, _, code, number)| (code, number)).collect();
+        let bounds = starts.windows(2).map(|pair| (pair[0], pair[1].0));
+        let only_targets = bounds
+            .map(|((start, contained), end)| match (end - start, contained - start) {
+                (1, 1) => targets[start as usize].0,
+                _ => NO_CODE,
+            })
+            .collect();
         let built = Announced {
             starts,
             targets,
+            only_targets,
             uncontained,
             ..announced
         };

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from dataclasses import fields as dataclass_fields
 from functools import lru_cache
+from typing import Final
 from urllib.parse import quote
 
 from penstock.errors import PenstockError, Where, error
@@ -13,7 +15,13 @@ from penstock.errors import PenstockError, Where, error
 __all__ = ["DeadLetter", "Document", "Header"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+_NO_FIELDS: Final[Mapping[str, str]] = {}
+
+# The constructors of headers and documents are written out: routers make one of each for every
+# document that arrives, and a generated constructor of a frozen class takes twice as long.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, init=False)
 class Header:
     """Metadata that the publisher attaches to a document."""
 
@@ -29,15 +37,34 @@ class Header:
     fields: Mapping[str, str] = field(default_factory=dict, hash=False)
     """Further fields by name."""
 
-    def __post_init__(self) -> None:
+    def __init__(
+        self,
+        *,
+        publisher: str,
+        schema: str = "",
+        id: str = "",  # noqa: A002
+        fields: Mapping[str, str] = _NO_FIELDS,
+    ) -> None:
+        _set_publisher(self, publisher)
+        _set_schema(self, schema)
+        _set_id(self, id)
         # Copied, so that later changes of the caller's mapping do not affect the header.
-        object.__setattr__(self, "fields", dict(self.fields))
-        if not (self.publisher.isascii() and self.schema.isascii() and self.id.isascii()):
-            for name in ("publisher", "schema", "id"):
-                _check_text(name, getattr(self, name))
-        for name, value in self.fields.items():
-            if not (name.isascii() and value.isascii()):
-                _check_text(f"field {name!a}", name + value)
+        _set_fields(self, dict(fields))
+        if not (publisher.isascii() and schema.isascii() and id.isascii()):
+            for name, value in (("publisher", publisher), ("schema", schema), ("id", id)):
+                _check_text(name, value)
+        if fields:
+            for name, value in fields.items():
+                if not (name.isascii() and value.isascii()):
+                    _check_text(f"field {name!a}", name + value)
+
+
+def slot_setters(of: type) -> Iterator[Callable[[object, object], None]]:
+    """The functions that set the slots of a frozen class, in the order of its fields."""
+    return (vars(of)[each.name].__set__ for each in dataclass_fields(of))
+
+
+_set_publisher, _set_schema, _set_id, _set_fields = slot_setters(Header)
 
 
 def _check_text(name: str, value: str) -> None:
@@ -54,12 +81,16 @@ def _quoted(publisher: str) -> str:
     return quote(publisher, safe="")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, init=False)
 class Document:
     """A publisher's bytes, which are delivered unchanged, with their header."""
 
     content: bytes
     header: Header
+
+    def __init__(self, content: bytes, header: Header) -> None:
+        _set_content(self, content)
+        _set_header(self, header)
 
     @property
     def identity(self) -> str:
@@ -76,6 +107,9 @@ class Document:
         digest.update(b"\xff")
         digest.update(self.content)
         return f"sha256:{digest.hexdigest()}"
+
+
+_set_content, _set_header = slot_setters(Document)
 
 
 @dataclass(frozen=True, slots=True)

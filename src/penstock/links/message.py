@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import zlib
-from dataclasses import dataclass
+
+import msgspec
 
 __all__ = ["Message"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Message:
+class Message(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """A header and a body, both opaque to the link. The body is passed on without encoding it.
 
     >>> Message(header=b"h", body=b"<a/>").size

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from penstock.documents import Document
 from penstock.native import native
-from penstock.routing.annotation_kinds import AnnotationKind
+from penstock.routing.annotation_header import match_list_of
+from penstock.routing.annotation_kinds import MATCH_LIST_ALONE, AnnotationKind
 from penstock.routing.annotations import DocumentAnnotations, Parts
 from penstock.routing.interest_index import InterestIndex, LocalTarget, Target, Targets
 from penstock.routing.last_offsets import AnnouncedUnder
@@ -20,8 +21,6 @@ from penstock.routing.received_annotations import DataFilters
 from penstock.routing.routes import Container
 from penstock.routing.sent_annotations import DATA_KINDS, divided
 from penstock.routing.stored_interest import Announcement
-
-_MATCH_LIST_ALONE: Final = frozenset({AnnotationKind.MATCH_LIST})
 
 
 class AnnotatedDecision(NamedTuple):
@@ -90,8 +89,12 @@ class AnnotationDecider:
         ValueError
             The annotations do not apply, or the list is malformed.
         """
-        targets = self._index.decide(header, headers.attested, source.announced_digest, source.name)
-        return None if targets is None else AnnotatedDecision(targets, _MATCH_LIST_ALONE)
+        decided = self._index.decide(header, headers.attested, source.announced_digest, source.name)
+        if decided is None:
+            return None
+        subscriptions, forwards = decided
+        lists = tuple((name, match_list_of(each)) for name, each in forwards)
+        return AnnotatedDecision(Targets(subscriptions, lists), MATCH_LIST_ALONE)
 
     def decide(
         self, annotated: AnnotatedDocument, source: NeighbourRouter
@@ -124,12 +127,12 @@ class AnnotationDecider:
         if annotated.is_mapped:
             # Label paths are those of the original, and queries refer to the rewritten document.
             parts = {kind: part for kind, part in parts.items() if kind not in DATA_KINDS}
-        if parts.keys() <= _MATCH_LIST_ALONE:
+        if parts.keys() <= MATCH_LIST_ALONE:
             return None
         known = self._known_by_lists(parts, source.name)
         decision = self._by_data(parts, annotated.document, source, known)
         deciding = self._cpu_time() - begin - known.reading
-        kinds = parts.keys() - _MATCH_LIST_ALONE
+        kinds = parts.keys() - MATCH_LIST_ALONE
         source.received_gain.took(reading=known.reading, deciding=deciding, kinds=kinds)
         return decision
 

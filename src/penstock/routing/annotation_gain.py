@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 
-from penstock.routing.annotation_kinds import AnnotationKind, AnnotationOptions
+from penstock.routing.annotation_kinds import (
+    MATCH_LIST_ALONE,
+    AnnotationKind,
+    AnnotationOptions,
+)
 from penstock.routing.limits import (
     ANNOTATION_GAIN_MIN,
     ANNOTATION_READ_SHARE_MAX,
@@ -49,7 +53,7 @@ class AnnotationGain:
         """Reports between the last trial and the next one."""
         self._not_annotated = 0
         """Documents since kinds were chosen that had no annotations."""
-        first = frozenset({AnnotationKind.MATCH_LIST}) & options.kinds
+        first = MATCH_LIST_ALONE & options.kinds
         self.kinds = first if options.is_adaptive and first else options.kinds
         """The kinds for the next document."""
 
@@ -81,6 +85,10 @@ class AnnotationGain:
         if nanoseconds:
             for kind, spent in nanoseconds.items():
                 self._nanoseconds_spent[kind] += spent
+
+    def sent_match_list(self, size: int) -> None:
+        """A document was sent with a match list of this size, and no other annotation."""
+        self._bytes_sent[AnnotationKind.MATCH_LIST] += size
 
     def reported(self, report: AnnotationReport) -> None:
         """The neighbour reports what annotations saved, and what using them took."""
@@ -141,6 +149,7 @@ class ReceivedGain:
         self._documents = 0
         self._bytes_read = 0
         self._bytes_not_read: dict[str, int] = dict.fromkeys(AnnotationKind, 0)
+        self._not_read_by_list = 0
         self._nanoseconds_reading = 0
         self._nanoseconds_deciding: dict[str, int] = {}
 
@@ -177,8 +186,19 @@ class ReceivedGain:
         self._bytes_read += bytes_read
         for kind in kinds:
             self._bytes_not_read[kind] += bytes_not_read // len(kinds)
-        if self._documents < ANNOTATION_REPORT_DOCUMENTS:
-            return None
+        return self._report() if self._documents >= ANNOTATION_REPORT_DOCUMENTS else None
+
+    def not_read(self, content_bytes: int) -> AnnotationReport | None:
+        """Count a document of this size that the match list alone decided, as most are.
+
+        Returns the report when one is due.
+        """
+        self._documents += 1
+        self._not_read_by_list += content_bytes
+        return self._report() if self._documents >= ANNOTATION_REPORT_DOCUMENTS else None
+
+    def _report(self) -> AnnotationReport:
+        self._bytes_not_read[AnnotationKind.MATCH_LIST] += self._not_read_by_list
         report = AnnotationReport(
             documents=self._documents,
             bytes_read=self._bytes_read,

@@ -46,6 +46,9 @@ EMPTY_HEADER_BYTES: Final = _FIXED.size + 16 + _CHECKSUM.size
 SECTION_BYTES: Final = _SECTION.size
 """Bytes of a section besides its content."""
 
+LIST_HEADER_BYTES: Final = EMPTY_HEADER_BYTES + SECTION_BYTES
+"""Bytes of a header with a match list alone, besides the list."""
+
 
 class AnnotationError(ValueError):
     """A header that cannot be used. The document is read instead."""
@@ -110,6 +113,17 @@ def decode_header(encoded: bytes, attested: bytes, announced: bytes) -> dict[int
         sections[number] = encoded[at : at + size]
         at += size
     return sections
+
+
+def match_list_of(header: bytes) -> bytes:
+    """The match list of a header that was made with a match list alone.
+
+    Examples
+    --------
+    >>> match_list_of(encode_header(bytes(33), bytes(16), {MATCH_LIST_SECTION: b"123"}))
+    b'123'
+    """
+    return header[LIST_HEADER_BYTES - _CHECKSUM.size : -_CHECKSUM.size]
 
 
 def limits_digest(limits: Limits) -> bytes:

@@ -33,6 +33,7 @@ class AnnotationKind(StrEnum):
 
 ALL_KINDS: Final = frozenset(AnnotationKind)
 NO_KINDS: Final[frozenset[AnnotationKind]] = frozenset()
+MATCH_LIST_ALONE: Final = frozenset({AnnotationKind.MATCH_LIST})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -35,6 +35,14 @@ _KINDS: Final = {number: kind for kind, number in SECTIONS.items()}
 Parts = Mapping[AnnotationKind, bytes]
 
 
+def header_bytes_max(content_bytes: int) -> int:
+    """Maximum size of the annotations of a document, by its size."""
+    share = int(ANNOTATION_SHARE_MAX * content_bytes)
+    if share < ANNOTATION_BYTES_FREE:
+        return ANNOTATION_BYTES_FREE
+    return share if share < ANNOTATION_BYTES_MAX else ANNOTATION_BYTES_MAX
+
+
 class DocumentAnnotations:
     """Makes and checks the headers of one document.
 
@@ -65,7 +73,7 @@ class DocumentAnnotations:
         parts
             The annotations, the most useful first. What does not fit is omitted.
         """
-        room = self._bytes_max() - EMPTY_HEADER_BYTES
+        room = header_bytes_max(self._content_bytes) - EMPTY_HEADER_BYTES
         sections: dict[int, bytes] = {}
         sizes: dict[AnnotationKind, int] = {}
         for kind, payload in parts.items():
@@ -77,12 +85,6 @@ class DocumentAnnotations:
         if not sections:
             return b"", sizes
         return encode_header(self.attested, announced, sections), sizes
-
-    def _bytes_max(self) -> int:
-        share = int(ANNOTATION_SHARE_MAX * self._content_bytes)
-        if share < ANNOTATION_BYTES_FREE:
-            return ANNOTATION_BYTES_FREE
-        return share if share < ANNOTATION_BYTES_MAX else ANNOTATION_BYTES_MAX
 
     def decode(self, encoded: bytes, announced: bytes) -> Parts:
         """The annotations in a header.

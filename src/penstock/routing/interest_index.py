@@ -72,6 +72,11 @@ class Targets(NamedTuple):
     """The label paths of the document, if they were requested when it was read."""
 
 
+DecidedTargets: TypeAlias = tuple[tuple[LocalSubscription, ...], list[tuple[str, bytes]]]
+"""Where a document goes that was not read: the local subscriptions that match, and the neighbours
+with a pattern that matches, each with a header of annotations that has a match list alone."""
+
+
 class InterestIndex:
     """The queries of local subscriptions and of neighbours, under common numbers."""
 
@@ -144,6 +149,10 @@ class InterestIndex:
         self.documents_since_change = 0
         self.version += 1
 
+    def set_interest(self, neighbour: str, digest: bytes) -> None:
+        """State the digest of a neighbour's interest, to which annotations for it refer."""
+        self._routes.set_interest(self._groups[neighbour], digest)
+
     def match(
         self,
         document: Document,
@@ -176,7 +185,7 @@ class InterestIndex:
 
     def decide(
         self, header: bytes, attested: bytes, announced: bytes, source: str
-    ) -> Targets | None:
+    ) -> DecidedTargets | None:
         """Where a document goes by a neighbour's match list, without reading it.
 
         Parameters
@@ -192,7 +201,7 @@ class InterestIndex:
 
         Returns
         -------
-        Targets | None
+        DecidedTargets | None
             ``None`` if there is no list, if it leaves something to be decided, or if targets must
             be located first: see :meth:`prepare`.
 
@@ -204,9 +213,13 @@ class InterestIndex:
         routes = self._routes.of_header(self._groups[source], header, attested, announced)
         if routes is None:
             return None
-        local, forwards = routes
         self.documents_since_change += 1
-        return self._resolved(local, forwards)
+        numbers, headers = routes
+        names = self._names
+        return (
+            tuple(map(self._local.__getitem__, numbers)),
+            [(names[group], each) for group, each in headers],
+        )
 
     def split(self, match_list: bytes, source: str) -> tuple[set[int], set[int]]:
         """The targets that a match list proves to match, and those that it leaves undecided.
@@ -265,21 +278,12 @@ class InterestIndex:
         return True
 
     def _targets_of(self, routes: Routes) -> Targets:
-        set_aside = tuple([self._local[number].id for number in routes.unknown])
-        # A document that a neighbour may want is forwarded: nothing is lost to the work budget.
-        return self._resolved(routes.local, routes.forwards, set_aside)
-
-    def _resolved(
-        self,
-        local: Sequence[int],
-        forwards: Sequence[tuple[int, bytes]],
-        set_aside: tuple[str, ...] = (),
-    ) -> Targets:
-        names = self._names
+        names, local = self._names, self._local
         return Targets(
-            tuple(map(self._local.__getitem__, local)),
-            tuple([(names[group], encoded) for group, encoded in forwards]),
-            set_aside,
+            tuple(map(local.__getitem__, routes.local)),
+            # A document that a neighbour may want is forwarded: nothing is lost to the work budget.
+            tuple([(names[group], encoded) for group, encoded in routes.forwards]),
+            tuple([local[number].id for number in routes.unknown]),
         )
 
     def select(

@@ -41,6 +41,10 @@ class NativeRouteTable:
         """Change an announced set."""
         self._table.announce(group, b"".join(added), b"".join(removed))
 
+    def set_interest(self, group: int, digest: bytes) -> None:
+        """State the digest of a neighbour's interest."""
+        self._table.set_interest(group, digest)
+
     def must_be_prepared(self, group: int) -> bool:
         """Whether containers must be stated."""
         return self._table.must_be_prepared(group)
@@ -77,7 +81,7 @@ class NativeRouteTable:
     def of_header(
         self, source: int, encoded: bytes, attested: bytes, announced: bytes
     ) -> DecidedRoutes | None:
-        """The routes that the match list of a header decides."""
+        """Where a document goes if the match list of its header decides it."""
         return self._table.of_header(
             source, encoded, attested, announced, ANNOTATION_BYTES_MAX, MATCH_LIST_SECTION
         )

@@ -23,15 +23,26 @@ from penstock.routing.annotation_decision import (
     AnnotationDecider,
 )
 from penstock.routing.annotation_gain import AnnotationGain
-from penstock.routing.annotation_header import limits_digest
-from penstock.routing.annotation_kinds import NO_KINDS, AnnotationKind, AnnotationOptions
-from penstock.routing.annotations import DocumentAnnotations
+from penstock.routing.annotation_header import (
+    LIST_HEADER_BYTES,
+    attestation,
+    limits_digest,
+    match_list_of,
+)
+from penstock.routing.annotation_kinds import (
+    MATCH_LIST_ALONE,
+    NO_KINDS,
+    AnnotationKind,
+    AnnotationOptions,
+)
+from penstock.routing.annotations import DocumentAnnotations, header_bytes_max
 from penstock.routing.announced_interest import AnnouncedInterest
 from penstock.routing.document_mappings import DocumentMappings
 from penstock.routing.duplicate_window import DuplicateWindow, identity_digest
 from penstock.routing.forward_queue import ForwardQueue, OverflowPolicy
 from penstock.routing.interest_index import (
     NOT_ANNOUNCED,
+    DecidedTargets,
     InterestIndex,
     LocalTarget,
     NeighbourTarget,
@@ -296,11 +307,13 @@ class Router:
         else:
             announced = FixedInterest(stored, members)
         self._index.announce(state.name, announced.digests, ())
+        interest_digest = bytes.fromhex(interests[state.name].digest)
+        self._index.set_interest(state.name, interest_digest)
         return NeighbourRouter(
             name=state.name,
             status=NeighbourStatus.UNKNOWN if is_unknown else NeighbourStatus.DOWN,
             interest=interests[state.name],
-            interest_digest=bytes.fromhex(interests[state.name].digest),
+            interest_digest=interest_digest,
             announced=announced,
             announced_digest=bytes.fromhex(announced.digest),
             queue=ForwardQueue(self._limits, self._overflow, state.waiting),
@@ -549,6 +562,7 @@ class Router:
         self._index.discard(_targets(neighbour.name, removed))
         neighbour.interest = interest
         neighbour.interest_digest = bytes.fromhex(interest.digest)
+        self._index.set_interest(neighbour.name, neighbour.interest_digest)
         neighbour.maker, neighbour.documents_since_change = None, 0
         if self._changes is not None:
             # Of a neighbour whose interest was unknown, nothing is stored.
@@ -635,32 +649,100 @@ class Router:
     # Documents
 
     def _published(self, document: Document, now: datetime) -> list[RouterOutput]:
-        return self._document(document, partial(self._mappings.select, document), None, now)
+        digest = self._remember(document)
+        if digest is None:
+            return []
+        find_mapping = partial(self._mappings.select, document)
+        return self._document(document, digest, find_mapping, None, now)
 
     def _forwarded(
         self, forwarded: ForwardedDocument, source: NeighbourRouter, now: datetime
     ) -> list[RouterOutput]:
-        document = forwarded.document
-        mapping = partial(self._mappings.named, document, forwarded.mapping)
-        return self._document(document, mapping, source, now, forwarded.annotations)
+        document, annotations = forwarded.document, forwarded.annotations
+        digest = self._remember(document)
+        if digest is None:
+            return []
+        if annotations and not forwarded.mapping and self._is_believed(source):
+            attested = attestation(digest, len(document.content), self._limits_digest)
+            try:
+                decided = self._index.decide(
+                    annotations, attested, source.announced_digest, source.name
+                )
+            except ValueError:
+                decided = None
+            if decided is not None:
+                return self._pass_on(document, digest, decided, source, now)
+        find_mapping = partial(self._mappings.named, document, forwarded.mapping)
+        return self._document(document, digest, find_mapping, source, now, annotations=annotations)
+
+    def _remember(self, document: Document) -> bytes | None:
+        """The digest of a document's identity; ``None`` if the document arrived before."""
+        self._counts["received"] += 1
+        digest = identity_digest(document)
+        if self._ignores_duplicates and not self._window.add(document.header.publisher, digest):
+            self._counts["duplicates"] += 1
+            return None
+        return digest
+
+    def _is_believed(self, source: NeighbourRouter) -> bool:
+        """Whether the annotations of a neighbour are used, and none of them is verified."""
+        options = self._annotations
+        return options.uses_received and options.verified_share == 0 and source.is_trusted
+
+    def _pass_on(
+        self,
+        document: Document,
+        digest: bytes,
+        decided: DecidedTargets,
+        source: NeighbourRouter,
+        now: datetime,
+    ) -> list[RouterOutput]:
+        """Delivers and forwards a document without a mapping that a match list decided."""
+        subscriptions, headers = decided
+        counts, size = self._counts, len(document.content)
+        counts["not_read"] += 1
+        if subscriptions or headers:
+            counts["matched"] += 1
+        else:
+            counts["unmatched"] += 1
+            counts["false_forwards"] += 1
+        outputs: list[RouterOutput] = []
+        report = source.received_gain.not_read(size)
+        if report is not None and source.is_up:
+            outputs.append(SendMessage(source.name, report))
+        outputs += self._deliver(document, None, subscriptions, now)
+        for name, header in headers:
+            neighbour = self._neighbours[name]
+            if (
+                neighbour.is_authenticated
+                and neighbour.gain.kinds == MATCH_LIST_ALONE
+                and len(header) <= header_bytes_max(size)
+            ):
+                neighbour.documents_since_change += 1
+                neighbour.gain.sent_match_list(len(header) - LIST_HEADER_BYTES)
+                counts["annotation_bytes"] += len(header)
+                annotations = header
+            else:
+                made = DocumentAnnotations(digest, size, self._limits_digest)
+                annotations = self._annotate(made, neighbour, match_list_of(header), None)
+            forwarded = ForwardedDocument(document=document, annotations=annotations)
+            outputs += self._forward(forwarded, neighbour)
+        return outputs
 
     def _document(
         self,
         document: Document,
+        digest: bytes,
         find_mapping: Callable[[], SchemaMapping | None],
         source: NeighbourRouter | None,
         now: datetime,
+        *,
         annotations: bytes = b"",
     ) -> list[RouterOutput]:
         """Delivers and forwards a document, but not to where it came from.
 
         It is read at most once, and not at all if annotations decide where it goes.
         """
-        self._counts["received"] += 1
-        digest = identity_digest(document)
-        if self._ignores_duplicates and not self._window.add(document.header.publisher, digest):
-            self._counts["duplicates"] += 1
-            return []
         try:
             mapping = find_mapping()
         except DocumentError as problem:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
 from penstock.documents import Document
+from penstock.documents.document import slot_setters
 from penstock.errors import error
 
 _DIGEST: Final = re.compile("[0-9a-f]{32}")
@@ -83,7 +84,7 @@ class SubscriptionSnapshot:
         _check_keys(self.patterns)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, init=False)
 class ForwardedDocument:
     """A document that matches the receiver's interest."""
 
@@ -98,15 +99,22 @@ class ForwardedDocument:
     """What the sender states about the document; see
     ``AnnotationHeader``."""
 
-    def __post_init__(self) -> None:
+    def __init__(self, *, document: Document, mapping: str = "", annotations: bytes = b"") -> None:
         if (
-            not isinstance(self.document, Document)
-            or not isinstance(self.mapping, str)
-            or type(self.annotations) is not bytes
+            not isinstance(document, Document)
+            or not isinstance(mapping, str)
+            or type(annotations) is not bytes
         ):
             raise error(
                 "routing.message", "a forwarded document is a document, a digest and annotations"
             )
+        # Written out, like the constructors of documents: two are made for each document and hop.
+        _set_document(self, document)
+        _set_mapping(self, mapping)
+        _set_annotations(self, annotations)
+
+
+_set_document, _set_mapping, _set_annotations = slot_setters(ForwardedDocument)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -43,7 +43,9 @@ class Routes(NamedTuple):
 
 
 DecidedRoutes: TypeAlias = tuple[Sequence[int], Sequence[tuple[int, bytes]]]
-"""The first two parts of :class:`Routes`, where nothing is unknown."""
+"""Numbers of the router's own subscriptions that match, and the groups of neighbours with a pattern
+that matches, both ascending; for each neighbour a header of annotations that has a match list
+alone."""
 
 
 class RouteTable(Protocol):
@@ -61,6 +63,9 @@ class RouteTable(Protocol):
 
     def announce(self, group: int, added: Iterable[bytes], removed: Iterable[bytes]) -> None:
         """Change the set that is announced to a neighbour, by the digests of its patterns."""
+
+    def set_interest(self, group: int, digest: bytes) -> None:
+        """State the digest of a neighbour's interest, to which annotations for it refer."""
 
     def must_be_prepared(self, group: int) -> bool:
         """Whether targets or the announced set changed since :meth:`set_containers`."""
@@ -89,7 +94,7 @@ class RouteTable(Protocol):
     def of_header(
         self, source: int, encoded: bytes, attested: bytes, announced: bytes
     ) -> DecidedRoutes | None:
-        """The routes that the match list of a header decides.
+        """Where a document goes if the match list of its header decides it.
 
         ``None`` if the header has no list, if the list leaves something to be decided, or if
         :meth:`must_be_prepared`.

@@ -7,12 +7,20 @@ from collections.abc import Iterable, Sequence
 
 from penstock.matching import Matches
 from penstock.routing.annotation_header import MATCH_LIST_SECTION, decode_header
+from penstock.routing.reference.annotation_header import encode_header
 from penstock.routing.reference.match_list import (
     MatchList,
     decode_match_list,
     encode_match_list,
 )
-from penstock.routing.routes import LOCAL, Container, DecidedRoutes, DigestedTarget, Routes
+from penstock.routing.routes import (
+    DIGEST_BYTES,
+    LOCAL,
+    Container,
+    DecidedRoutes,
+    DigestedTarget,
+    Routes,
+)
 
 
 class ReferenceRouteTable:
@@ -22,6 +30,7 @@ class ReferenceRouteTable:
         self._targets: dict[int, tuple[int, bytes]] = {}
         self._announced: dict[int, set[bytes]] = defaultdict(set)
         self._containers: dict[int, dict[int, Container]] = {}
+        self._interests: dict[int, bytes] = {}
 
     def add(self, group: int, targets: Iterable[DigestedTarget]) -> None:
         """Add targets of a group."""
@@ -39,6 +48,10 @@ class ReferenceRouteTable:
         self._containers.pop(group, None)
         self._announced[group] -= set(removed)
         self._announced[group] |= set(added)
+
+    def set_interest(self, group: int, digest: bytes) -> None:
+        """State the digest of a neighbour's interest."""
+        self._interests[group] = digest
 
     def must_be_prepared(self, group: int) -> bool:
         """Whether containers must be stated."""
@@ -91,12 +104,21 @@ class ReferenceRouteTable:
     def of_header(
         self, source: int, encoded: bytes, attested: bytes, announced: bytes
     ) -> DecidedRoutes | None:
-        """The routes that the match list of a header decides."""
+        """Where a document goes if the match list of its header decides it."""
         match_list = decode_header(encoded, attested, announced).get(MATCH_LIST_SECTION)
         if match_list is None or self.must_be_prepared(source):
             return None
         routes = self.of_match_list(source, match_list)
-        return None if routes.is_undecided else (routes.local, routes.forwards)
+        if routes.is_undecided:
+            return None
+        headers = [
+            (group, encode_header(attested, self._interest(group), {MATCH_LIST_SECTION: each}))
+            for group, each in routes.forwards
+        ]
+        return routes.local, headers
+
+    def _interest(self, group: int) -> bytes:
+        return self._interests.get(group, bytes(DIGEST_BYTES))
 
     def of_match_list(self, source: int, encoded: bytes) -> Routes:
         """The routes that a match list decides."""
