@@ -18,7 +18,7 @@ from penstock.errors import PenstockError
 from penstock.links import Message, document_to_message
 from penstock.routing import (
     AnnotationReport,
-    Delivery,
+    Deliveries,
     DigestConfirmation,
     DigestRequest,
     ForwardedDocument,
@@ -86,7 +86,7 @@ def _to_router(message: RouterMessage) -> None:
     router.receive(MessageReceived(neighbour="r2", message=message), _NOW)
     probe = ForwardedDocument(document=_PROBE)
     outputs = router.receive(MessageReceived(neighbour="r3", message=probe), _NOW)
-    assert any(isinstance(output, Delivery) for output in outputs)
+    assert any(isinstance(output, Deliveries) for output in outputs)
 
 
 def _message(kind: int) -> Callable[[bytes, bytes], None]:

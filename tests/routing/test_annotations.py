@@ -16,7 +16,7 @@ from penstock.routing import (
     AnnotationKind,
     AnnotationOptions,
     AnnotationReport,
-    Delivery,
+    Deliveries,
     ForwardedDocument,
     LinkUp,
     LocalSubscription,
@@ -95,7 +95,12 @@ class Pair:
 
 
 def deliveries(outputs: Iterable[RouterOutput]) -> list[str]:
-    return [output.subscription for output in outputs if isinstance(output, Delivery)]
+    return [
+        recipient.id
+        for output in outputs
+        if isinstance(output, Deliveries)
+        for recipient in output.recipients
+    ]
 
 
 def test_a_document_that_a_match_list_decides_is_not_read() -> None:

@@ -12,6 +12,7 @@ from penstock.matching import Matches, SubscriptionIndex
 from penstock.native import native
 from penstock.routing.annotation_header import MATCH_LIST_SECTION, encode_header
 from penstock.routing.limits import ANNOTATION_BYTES_MAX
+from penstock.routing.local_subscription import LocalSubscription
 from penstock.routing.native_route_table import NativeRouteTable
 from penstock.routing.reference.match_list import (
     MatchList,
@@ -111,7 +112,8 @@ def test_tables_agree_on_lists(
             for group, each in routes[-1].forwards
         ]
         decided = table.of_header(1, header, b"attested", b"set")
-        assert decided == (None if routes[-1].is_undecided else (routes[-1].local, headers))
+        recipients = tuple(map(_recipient, routes[-1].local))
+        assert decided == (None if routes[-1].is_undecided else (recipients, headers))
         without_list = encode_header(b"attested", b"set", {9: match_list})
         assert table.of_header(1, without_list, b"attested", b"set") is None
         split = tuple(map(sorted, table.split_match_list(1, match_list)))
@@ -120,6 +122,10 @@ def test_tables_agree_on_lists(
         assert not table.must_be_prepared(1)
     assert _comparable(routes[0]) == _comparable(routes[1])
     assert splits[0] == splits[1]
+
+
+def _recipient(number: int) -> LocalSubscription:
+    return LocalSubscription(id=f"s{number}", subscriber="ada", query="/a")
 
 
 def _interest(group: int) -> bytes:
@@ -160,6 +166,8 @@ def _tables(drawn: list[tuple[int, bytes]]) -> tuple[RouteTable, RouteTable]:
                 if own_group == group
             ]
             table.add(group, of_group)
+            if group == LOCAL:
+                table.set_recipients({number: _recipient(number) for number, _ in of_group})
     return tables
 
 

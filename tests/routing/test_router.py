@@ -21,6 +21,7 @@ from penstock.mediation.mapping_selection import carrying
 from penstock.mediation.mapping_table import MappingTable
 from penstock.routing import (
     UNIVERSAL,
+    Deliveries,
     Delivery,
     DigestConfirmation,
     DigestRequest,
@@ -78,8 +79,12 @@ def publish(router: Router, published: Document, now: datetime = NOW) -> tuple[R
     return router.receive(Publish(document=published), now)
 
 
+def delivered(outputs: tuple[RouterOutput, ...]) -> list[Delivery]:
+    return [each for output in outputs if isinstance(output, Deliveries) for each in output.each()]
+
+
 def deliveries(outputs: tuple[RouterOutput, ...]) -> list[str]:
-    return [each.subscription for each in outputs if isinstance(each, Delivery)]
+    return [each.subscription for each in delivered(outputs)]
 
 
 def code_of(call: Callable[[], object]) -> str:
@@ -181,7 +186,7 @@ def test_fragments_are_delivered_up_to_the_limit() -> None:
         subscription("whole", "//b"),
     )
     published = document(b"<a><b>1</b><b>2</b></a>")
-    found = [each for each in publish(router, published) if isinstance(each, Delivery)]
+    found = delivered(publish(router, published))
     assert [each.document for each in found] == [published] * 3
     assert [
         None if each.fragments is None else [part.pieces[0] for part in each.fragments]
@@ -197,7 +202,7 @@ def test_header_tests_of_subscribers_and_neighbours() -> None:
     german = Document(b"<a/>", Header(publisher="p", id="1", fields={"lang": "de"}))
     english = Document(b"<a/>", Header(publisher="p", id="2", fields={"lang": "en"}))
     assert [type(each).__name__ for each in publish(router, german)] == ["SendMessage"]
-    assert [type(each).__name__ for each in publish(router, english)] == ["Delivery"]
+    assert [type(each).__name__ for each in publish(router, english)] == ["Deliveries"]
 
 
 def expensive_query(number: int) -> str:
@@ -263,7 +268,7 @@ def test_document_is_matched_under_its_mapping_and_delivered_unchanged() -> None
     link_up(router, "r3", paths("/department"))
     subscribe(router, subscription(query="/dept/course[code = 'db1']", returns="fragments"))
     outputs = publish(router, LOCAL)
-    (delivery,) = [each for each in outputs if isinstance(each, Delivery)]
+    (delivery,) = delivered(outputs)
     assert delivery.document == LOCAL
     assert [each.pieces for each in delivery.fragments or ()] == [(b"<course code='db1'/>",)]
     assert sent(outputs, "r2") == [ForwardedDocument(document=LOCAL, mapping=OLD.digest)]

@@ -2,9 +2,10 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use pyo3::exceptions::PyValueError;
+use hashbrown::HashMap;
+use pyo3::exceptions::{PyKeyError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::PyBytes;
+use pyo3::types::{PyBytes, PyTuple};
 
 use super::outcomes::Handles;
 use crate::routes::annotation_header;
@@ -14,27 +15,40 @@ use crate::routes::route_table::{Container, Digest, RouteTable as NativeTable, R
 /// `(local numbers, groups and match lists, unknown local numbers, whether something is undecided)`
 type RoutesTuple<'py> = (Vec<u32>, Vec<(u32, Bound<'py, PyBytes>)>, Vec<u32>, bool);
 
-/// `(local numbers, groups and headers)` where a match list decides everything
-type DecidedTuple<'py> = (Vec<u32>, Vec<(u32, Bound<'py, PyBytes>)>);
+/// `(recipients, groups and headers)` where a match list decides everything
+type DecidedTuple<'py> = (Bound<'py, PyTuple>, Vec<(u32, Bound<'py, PyBytes>)>);
 
 /// Decides where documents go.
 #[pyclass(frozen, module = "penstock._native")]
-#[derive(Default)]
 pub struct RouteTable {
     table: Mutex<NativeTable>,
+    /// By the number of a local target.
+    recipients: Mutex<HashMap<u32, Py<PyAny>, foldhash::fast::RandomState>>,
+    header_bytes_max: usize,
+    list_section: u8,
+}
+
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl RouteTable {
     fn table(&self) -> MutexGuard<'_, NativeTable> {
-        self.table.lock().unwrap_or_else(PoisonError::into_inner)
+        locked(&self.table)
     }
 }
 
 #[pymethods]
 impl RouteTable {
+    /// An empty table. Larger headers are refused; the match list is the section of this number.
     #[new]
-    fn new() -> RouteTable {
-        RouteTable::default()
+    fn new(header_bytes_max: usize, list_section: u8) -> RouteTable {
+        RouteTable {
+            table: Mutex::default(),
+            recipients: Mutex::default(),
+            header_bytes_max,
+            list_section,
+        }
     }
 
     /// Adds targets; `digests` has 16 bytes for each number.
@@ -45,8 +59,18 @@ impl RouteTable {
         Ok(())
     }
 
+    /// States what stands for local targets in the result of [`RouteTable::of_header`].
+    fn set_recipients(&self, numbers: Vec<u32>, recipients: Vec<Py<PyAny>>) {
+        locked(&self.recipients).extend(numbers.into_iter().zip(recipients));
+    }
+
     fn remove(&self, numbers: Vec<u32>) {
         self.table().remove(&numbers);
+        let mut recipients = locked(&self.recipients);
+        let removed: Vec<_> = numbers.iter().map(|each| recipients.remove(each)).collect();
+        // Their destructors may call back.
+        drop(recipients);
+        drop(removed);
     }
 
     /// Changes an announced set; both arguments are digests of 16 bytes each.
@@ -124,11 +148,10 @@ impl RouteTable {
         split.map_err(malformed)
     }
 
-    /// Where a document goes if the match list of a header decides it, which is the section of this
-    /// number: local numbers, and the groups of neighbours with headers for them that have a match list
-    /// alone. `None` if there is no list, if it leaves something to be decided, or if containers must be
-    /// stated first. The header must attest these bytes and refer to this announced set.
-    #[allow(clippy::too_many_arguments)] // what a header is checked against
+    /// Where a document goes if the match list of a header decides it: recipients, and the groups of
+    /// neighbours with headers for them that have a match list alone. `None` if there is no list, if it
+    /// leaves something to be decided, or if containers must be stated first. The header must attest
+    /// these bytes and refer to this announced set.
     fn of_header<'py>(
         &self,
         py: Python<'py>,
@@ -136,11 +159,11 @@ impl RouteTable {
         header: &[u8],
         attested: &[u8],
         announced: &[u8],
-        bytes_max: usize,
-        list_section: u8,
     ) -> PyResult<Option<DecidedTuple<'py>>> {
-        let sections = annotation_header::decode(header, attested, announced, bytes_max)
-            .map_err(|error| PyValueError::new_err(error.message()))?;
+        let list_section = self.list_section;
+        let sections =
+            annotation_header::decode(header, attested, announced, self.header_bytes_max)
+                .map_err(|error| PyValueError::new_err(error.message()))?;
         let mut table = self.table();
         let list = sections.iter().find(|section| section.0 == list_section);
         let Some((_, list)) = list.filter(|_| !table.must_be_prepared(source)) else {
@@ -156,7 +179,14 @@ impl RouteTable {
             (*group, PyBytes::new(py, &header))
         };
         let headers = routes.forwards.iter().map(header_for).collect();
-        Ok(Some((routes.local, headers)))
+        let recipients = locked(&self.recipients);
+        let found: Option<Vec<_>> = routes
+            .local
+            .iter()
+            .map(|number| Some(recipients.get(number)?.bind(py)))
+            .collect();
+        let found = found.ok_or_else(|| PyKeyError::new_err("a target without a recipient"))?;
+        Ok(Some((PyTuple::new(py, found)?, headers)))
     }
 
     /// The routes that a match list decides.

@@ -381,10 +381,12 @@ impl RouteTable {
             targets.map(|(_, _, code, number)| (code, number)).collect();
         let bounds = starts.windows(2).map(|pair| (pair[0], pair[1].0));
         let only_targets = bounds
-            .map(|((start, contained), end)| match (end - start, contained - start) {
-                (1, 1) => targets[start as usize].0,
-                _ => NO_CODE,
-            })
+            .map(
+                |((start, contained), end)| match (end - start, contained - start) {
+                    (1, 1) => targets[start as usize].0,
+                    _ => NO_CODE,
+                },
+            )
             .collect();
         let built = Announced {
             starts,

@@ -41,6 +41,7 @@ from penstock.pipeline.shards import ROW
 from penstock.pipeline.worker_heap import freeze_heap
 from penstock.routing import (
     AnnotationKind,
+    Deliveries,
     Delivery,
     DocumentRefused,
     ForwardedDocument,
@@ -394,8 +395,8 @@ class RoutedDocument:
         before = router.counters
         for output in router.receive(arrived.as_input(), at):
             match output:
-                case Delivery():
-                    self.deliveries.append(output)
+                case Deliveries():
+                    self.deliveries = output.each()
                 case SendMessage(neighbour=name, message=ForwardedDocument() as forwarded):
                     self.forwards.append((name, forwarded))
                 case DocumentRefused(dead_letter=letter):

@@ -45,12 +45,14 @@ from penstock.routing.router_messages import (
     SubscriptionSnapshot,
 )
 from penstock.routing.router_outputs import (
+    Deliveries,
     Delivery,
     DocumentRefused,
     ForwardDiscarded,
     MessageRefused,
     NeighbourDistrusted,
     RouterOutput,
+    SelectedFragments,
     SendMessage,
     SubscriptionsSetAside,
 )
@@ -79,6 +81,7 @@ __all__ = [
     "AnnouncedUnder",
     "BindingFilter",
     "ContainmentPair",
+    "Deliveries",
     "Delivery",
     "DigestConfirmation",
     "DigestRequest",
@@ -111,6 +114,7 @@ __all__ = [
     "RouterOutput",
     "RouterState",
     "SampledDocuments",
+    "SelectedFragments",
     "SendMessage",
     "SkeletonDecision",
     "SkeletonFilter",

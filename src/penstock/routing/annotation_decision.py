@@ -93,7 +93,8 @@ class AnnotationDecider:
         if decided is None:
             return None
         subscriptions, forwards = decided
-        lists = tuple((name, match_list_of(each)) for name, each in forwards)
+        names = self._index.names
+        lists = tuple((names[group], match_list_of(each)) for group, each in forwards)
         return AnnotatedDecision(Targets(subscriptions, lists), MATCH_LIST_ALONE)
 
     def decide(

@@ -15,7 +15,7 @@ from penstock.mediation import MediatedMatcher
 from penstock.routing.limits import PREPARED_TARGETS_PER_DOCUMENT
 from penstock.routing.local_subscription import LocalSubscription
 from penstock.routing.native_route_table import new_route_table
-from penstock.routing.routes import DIGEST_BYTES, LOCAL, Container, Routes
+from penstock.routing.routes import DIGEST_BYTES, LOCAL, Container, DecidedRoutes, Routes
 
 NOT_ANNOUNCED = bytes(DIGEST_BYTES)
 """Stands for the digest of a subscription whose own query is not announced."""
@@ -72,11 +72,6 @@ class Targets(NamedTuple):
     """The label paths of the document, if they were requested when it was read."""
 
 
-DecidedTargets: TypeAlias = tuple[tuple[LocalSubscription, ...], list[tuple[str, bytes]]]
-"""Where a document goes that was not read: the local subscriptions that match, and the neighbours
-with a pattern that matches, each with a header of annotations that has a match list alone."""
-
-
 class InterestIndex:
     """The queries of local subscriptions and of neighbours, under common numbers."""
 
@@ -88,8 +83,9 @@ class InterestIndex:
         self._local: dict[int, LocalSubscription] = {}
         self._next = 0
         self._matcher: MediatedMatcher | None = None
-        self._names = ("", *sorted(neighbours))
-        self._groups = {name: group for group, name in enumerate(self._names) if group != LOCAL}
+        self.names = ("", *sorted(neighbours))
+        """Names of the neighbours by group."""
+        self._groups = {name: group for group, name in enumerate(self.names) if group != LOCAL}
         self._routes = new_route_table()
         self.documents_since_change = 0
         """Documents that were routed since targets or announced sets changed."""
@@ -98,8 +94,8 @@ class InterestIndex:
 
     def add_neighbour(self, name: str) -> None:
         """Add a neighbour, which has no patterns yet."""
-        self._groups[name] = len(self._names)
-        self._names = (*self._names, name)
+        self._groups[name] = len(self.names)
+        self.names = (*self.names, name)
 
     def add(self, queries: Mapping[Target, TargetQuery]) -> None:
         """Add queries, all or none.
@@ -125,12 +121,15 @@ class InterestIndex:
         self._numbers |= {target: number for number, target in numbers.items()}
         self._targets |= numbers
         by_group: dict[int, list[tuple[int, bytes]]] = {}
+        local: dict[int, LocalSubscription] = {}
         for number, (target, query) in enumerate(queries.items(), start=first):
             if query.subscription is not None:
-                self._local[number] = query.subscription
+                local[number] = query.subscription
             by_group.setdefault(self._group_of(target), []).append((number, query.digest))
         for group, digested in by_group.items():
             self._routes.add(group, digested)
+        self._local |= local
+        self._routes.set_recipients(local)
 
     def discard(self, targets: Iterable[Target]) -> None:
         """Remove queries."""
@@ -185,7 +184,7 @@ class InterestIndex:
 
     def decide(
         self, header: bytes, attested: bytes, announced: bytes, source: str
-    ) -> DecidedTargets | None:
+    ) -> DecidedRoutes | None:
         """Where a document goes by a neighbour's match list, without reading it.
 
         Parameters
@@ -201,7 +200,7 @@ class InterestIndex:
 
         Returns
         -------
-        DecidedTargets | None
+        DecidedRoutes | None
             ``None`` if there is no list, if it leaves something to be decided, or if targets must
             be located first: see :meth:`prepare`.
 
@@ -211,15 +210,9 @@ class InterestIndex:
             The header does not apply, or it or its list is malformed.
         """
         routes = self._routes.of_header(self._groups[source], header, attested, announced)
-        if routes is None:
-            return None
-        self.documents_since_change += 1
-        numbers, headers = routes
-        names = self._names
-        return (
-            tuple(map(self._local.__getitem__, numbers)),
-            [(names[group], each) for group, each in headers],
-        )
+        if routes is not None:
+            self.documents_since_change += 1
+        return routes
 
     def split(self, match_list: bytes, source: str) -> tuple[set[int], set[int]]:
         """The targets that a match list proves to match, and those that it leaves undecided.
@@ -278,7 +271,7 @@ class InterestIndex:
         return True
 
     def _targets_of(self, routes: Routes) -> Targets:
-        names, local = self._names, self._local
+        names, local = self.names, self._local
         return Targets(
             tuple(map(local.__getitem__, routes.local)),
             # A document that a neighbour may want is forwarded: nothing is lost to the work budget.

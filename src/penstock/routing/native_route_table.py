@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TypeAlias
 
 from penstock.matching import Matches
 from penstock.native import native
 from penstock.routing.annotation_header import MATCH_LIST_SECTION
 from penstock.routing.limits import ANNOTATION_BYTES_MAX
+from penstock.routing.local_subscription import LocalSubscription
 from penstock.routing.reference.route_table import ReferenceRouteTable
 from penstock.routing.routes import (
     Container,
@@ -16,6 +18,8 @@ from penstock.routing.routes import (
     Routes,
     RouteTable,
 )
+
+OfHeader: TypeAlias = Callable[[int, bytes, bytes, bytes], DecidedRoutes | None]
 
 
 def new_route_table() -> RouteTable:
@@ -27,7 +31,9 @@ class NativeRouteTable:
     """See :class:`~penstock.routing.routes.RouteTable`."""
 
     def __init__(self) -> None:
-        self._table = native.RouteTable()
+        self._table = native.RouteTable(ANNOTATION_BYTES_MAX, MATCH_LIST_SECTION)
+        # Without a Python call in between: most documents take nothing but this.
+        self.of_header: OfHeader = self._table.of_header
 
     def add(self, group: int, targets: Iterable[DigestedTarget]) -> None:
         """Add targets of a group."""
@@ -40,6 +46,10 @@ class NativeRouteTable:
     def announce(self, group: int, added: Iterable[bytes], removed: Iterable[bytes]) -> None:
         """Change an announced set."""
         self._table.announce(group, b"".join(added), b"".join(removed))
+
+    def set_recipients(self, recipients: Mapping[int, LocalSubscription]) -> None:
+        """State the subscriptions of local targets."""
+        self._table.set_recipients(list(recipients), list(recipients.values()))
 
     def set_interest(self, group: int, digest: bytes) -> None:
         """State the digest of a neighbour's interest."""
@@ -77,14 +87,6 @@ class NativeRouteTable:
     def split_match_list(self, source: int, encoded: bytes) -> tuple[list[int], list[int]]:
         """Numbers of the targets that a match list proves to match, and of the undecided ones."""
         return self._table.split_match_list(source, encoded)
-
-    def of_header(
-        self, source: int, encoded: bytes, attested: bytes, announced: bytes
-    ) -> DecidedRoutes | None:
-        """Where a document goes if the match list of its header decides it."""
-        return self._table.of_header(
-            source, encoded, attested, announced, ANNOTATION_BYTES_MAX, MATCH_LIST_SECTION
-        )
 
     def of_match_list(self, source: int, encoded: bytes) -> Routes:
         """The routes that a match list decides."""

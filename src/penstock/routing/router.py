@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from datetime import datetime
@@ -42,7 +41,6 @@ from penstock.routing.duplicate_window import DuplicateWindow, identity_digest
 from penstock.routing.forward_queue import ForwardQueue, OverflowPolicy
 from penstock.routing.interest_index import (
     NOT_ANNOUNCED,
-    DecidedTargets,
     InterestIndex,
     LocalTarget,
     NeighbourTarget,
@@ -90,15 +88,15 @@ from penstock.routing.router_messages import (
     SubscriptionSnapshot,
 )
 from penstock.routing.router_outputs import (
-    Delivery,
+    Deliveries,
     DocumentRefused,
     ForwardDiscarded,
     MessageRefused,
     NeighbourDistrusted,
     RouterOutput,
+    SelectedFragments,
     SendMessage,
     SubscriptionsSetAside,
-    deliveries_of,
 )
 from penstock.routing.router_state import (
     STATE_VERSION,
@@ -106,6 +104,7 @@ from penstock.routing.router_state import (
     RouterCounters,
     RouterState,
 )
+from penstock.routing.routes import DecidedRoutes
 from penstock.routing.sent_annotations import DATA_KINDS, possible_list
 from penstock.routing.state_changes import (
     ChangeLog,
@@ -172,7 +171,7 @@ class Router:
     ()
     >>> document = Document(b"<news><flash/></news>", Header(publisher="wire", id="7"))
     >>> [type(output).__name__ for output in router.receive(Publish(document=document), now)]
-    ['Delivery']
+    ['Deliveries']
     >>> [output.message for output in router.receive(LinkUp(neighbour="r2"), now)][0]
     DigestRequest(number=1, digest='')
     """
@@ -268,7 +267,7 @@ class Router:
         self._subscriptions = {each.id: each for each in state.subscriptions}
         self._conditional = {each.id for each in state.subscriptions if not each.is_unconditional}
         self._window = DuplicateWindow(self._limits, state.remembered)
-        self._counts = Counter(asdict(state.counters))
+        self._counts: dict[str, int] = asdict(state.counters)
         self._window.forgotten = self._counts.pop("forgotten_publishers")
         self._index = InterestIndex(self._document_limits, names)
         self._decider = AnnotationDecider(
@@ -693,7 +692,7 @@ class Router:
         self,
         document: Document,
         digest: bytes,
-        decided: DecidedTargets,
+        decided: DecidedRoutes,
         source: NeighbourRouter,
         now: datetime,
     ) -> list[RouterOutput]:
@@ -711,8 +710,8 @@ class Router:
         if report is not None and source.is_up:
             outputs.append(SendMessage(source.name, report))
         outputs += self._deliver(document, None, subscriptions, now)
-        for name, header in headers:
-            neighbour = self._neighbours[name]
+        for group, header in headers:
+            neighbour = self._neighbours[self._index.names[group]]
             if (
                 neighbour.is_authenticated
                 and neighbour.gain.kinds == MATCH_LIST_ALONE
@@ -803,24 +802,27 @@ class Router:
         mapping: SchemaMapping | None,
         subscriptions: tuple[LocalSubscription, ...],
         now: datetime,
-    ) -> Iterable[Delivery]:
+    ) -> Iterable[Deliveries]:
         if not self._conditional:
             self._counts["deliveries"] += len(subscriptions)
-            return deliveries_of(document, subscriptions)
-        active = [each for each in subscriptions if each.is_active(now)]
+            return (Deliveries(document, subscriptions),) if subscriptions else ()
+        active = tuple(each for each in subscriptions if each.is_active(now))
         self._counts["deliveries"] += len(active)
-        wanted = [each.id for each in active if each.returns == "fragments"]
+        wanted = {each.id: each for each in active if each.returns == "fragments"}
         if not wanted:
-            return deliveries_of(document, active)
-        selected = self._index.select(document, mapping, wanted)
-        return [_delivery(each, document, selected.get(each.id)) for each in active]
+            return (Deliveries(document, active),) if active else ()
+        selected = {
+            id_: _selected(wanted[id_], fragments)
+            for id_, fragments in self._index.select(document, mapping, list(wanted)).items()
+        }
+        return (Deliveries(document, active, selected),)
 
     def _forward(
         self, document: ForwardedDocument, neighbour: NeighbourRouter
     ) -> Iterable[RouterOutput]:
         self._counts["forwards"] += 1
         if neighbour.is_up:
-            return (SendMessage(neighbour=neighbour.name, message=document),)
+            return (SendMessage(neighbour.name, document),)
         return self._discarded(neighbour, neighbour.queue.append(document))
 
     # Annotations
@@ -923,16 +925,9 @@ class Router:
         return encoded
 
 
-def _delivery(
-    subscription: LocalSubscription, document: Document, fragments: Sequence[Fragment] | None
-) -> Delivery:
+def _selected(subscription: LocalSubscription, fragments: Sequence[Fragment]) -> SelectedFragments:
     maximum = subscription.fragments_max
-    return Delivery(
-        recipient=subscription,
-        document=document,
-        fragments=None if fragments is None else tuple(fragments[:maximum]),
-        fragments_omitted=max(0, len(fragments or ()) - maximum),
-    )
+    return SelectedFragments(tuple(fragments[:maximum]), max(0, len(fragments) - maximum))
 
 
 def _targets(neighbour: str, patterns: Iterable[Pattern]) -> dict[Target, TargetQuery]:

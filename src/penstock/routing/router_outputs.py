@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import NamedTuple, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
 from penstock.documents import DeadLetter, Document, Fragment
 from penstock.routing.local_subscription import LocalSubscription
@@ -18,12 +18,44 @@ class SendMessage(NamedTuple):
     message: RouterMessage
 
 
-class Delivery(NamedTuple):
-    """Hand a document to a subscriber of this router.
+class SelectedFragments(NamedTuple):
+    """The fragments that a subscription selected in a document."""
 
-    A document can have thousands, so they are made as fast as possible: a tuple refers to the
-    subscription.
+    fragments: tuple[Fragment, ...]
+    omitted: int = 0
+    """Number of fragments beyond the maximum of the subscription."""
+
+
+NONE_SELECTED: Final[Mapping[str, SelectedFragments]] = {}
+
+
+class Deliveries(NamedTuple):
+    """Hand a document to subscribers of this router.
+
+    A document can have thousands of recipients, so all of them are in one output.
     """
+
+    document: Document
+    recipients: tuple[LocalSubscription, ...]
+    """In the order in which they subscribed; at least one."""
+
+    selected: Mapping[str, SelectedFragments] = NONE_SELECTED
+    """By id of a subscription that requests fragments. It is not in here if they cannot be computed
+    within the limits; then the document stands for them."""
+
+    def each(self) -> list[Delivery]:
+        """The deliveries one by one."""
+        found = map(self.selected.get, (recipient.id for recipient in self.recipients))
+        return [
+            Delivery(recipient, self.document)
+            if selected is None
+            else Delivery(recipient, self.document, *selected)
+            for recipient, selected in zip(self.recipients, found, strict=True)
+        ]
+
+
+class Delivery(NamedTuple):
+    """A document for one subscriber: see :meth:`Deliveries.each`."""
 
     recipient: LocalSubscription
     document: Document
@@ -43,13 +75,6 @@ class Delivery(NamedTuple):
     def subscriber(self) -> str:
         """The subscriber."""
         return self.recipient.subscriber
-
-
-def deliveries_of(document: Document, recipients: Iterable[LocalSubscription]) -> list[Delivery]:
-    """The deliveries of a document to subscriptions that request no fragments."""
-    # Half of the time of the constructor, which evaluates keywords and defaults.
-    new = tuple.__new__
-    return [new(Delivery, (recipient, document, None, 0)) for recipient in recipients]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,7 +127,7 @@ class NeighbourDistrusted:
 
 RouterOutput: TypeAlias = (
     SendMessage
-    | Delivery
+    | Deliveries
     | DocumentRefused
     | SubscriptionsSetAside
     | ForwardDiscarded

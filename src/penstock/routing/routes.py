@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, NamedTuple, Protocol, TypeAlias
 
 from penstock.matching import Matches
+from penstock.routing.local_subscription import LocalSubscription
 
 LOCAL: Final = 0
 """The group of the router's own subscriptions; each neighbour is another group."""
@@ -42,10 +43,10 @@ class Routes(NamedTuple):
     """Whether the match list leaves something to be decided; then the rest is not complete."""
 
 
-DecidedRoutes: TypeAlias = tuple[Sequence[int], Sequence[tuple[int, bytes]]]
-"""Numbers of the router's own subscriptions that match, and the groups of neighbours with a pattern
-that matches, both ascending; for each neighbour a header of annotations that has a match list
-alone."""
+DecidedRoutes: TypeAlias = tuple[tuple[LocalSubscription, ...], Sequence[tuple[int, bytes]]]
+"""The router's own subscriptions that match, in the order of their numbers, and the groups of
+neighbours with a pattern that matches, ascending; for each neighbour a header of annotations that
+has a match list alone."""
 
 
 class RouteTable(Protocol):
@@ -63,6 +64,9 @@ class RouteTable(Protocol):
 
     def announce(self, group: int, added: Iterable[bytes], removed: Iterable[bytes]) -> None:
         """Change the set that is announced to a neighbour, by the digests of its patterns."""
+
+    def set_recipients(self, recipients: Mapping[int, LocalSubscription]) -> None:
+        """State the subscriptions of local targets, by number."""
 
     def set_interest(self, group: int, digest: bytes) -> None:
         """State the digest of a neighbour's interest, to which annotations for it refer."""
@@ -92,7 +96,7 @@ class RouteTable(Protocol):
         """
 
     def of_header(
-        self, source: int, encoded: bytes, attested: bytes, announced: bytes
+        self, source: int, encoded: bytes, attested: bytes, announced: bytes, /
     ) -> DecidedRoutes | None:
         """Where a document goes if the match list of its header decides it.
 

@@ -20,7 +20,7 @@ from penstock.routing import (
     NO_KINDS,
     AnnotationKind,
     AnnotationOptions,
-    Delivery,
+    Deliveries,
     DocumentRefused,
     ForwardedDocument,
     LinkUp,
@@ -345,11 +345,18 @@ class _NetworkRun:
                             self._late.append((neighbour, arriving))
                         else:
                             waiting.append((neighbour, arriving))
-                    case Delivery(subscription=id_, document=document, fragments=fragments):
-                        self._outcome.counts["deliveries"] += 1
-                        self._outcome.effects.append(
-                            ("delivery", receiver, id_, document.identity, fragments)
-                        )
+                    case Deliveries(document=document):
+                        for each in output.each():
+                            self._outcome.counts["deliveries"] += 1
+                            self._outcome.effects.append(
+                                (
+                                    "delivery",
+                                    receiver,
+                                    each.subscription,
+                                    document.identity,
+                                    each.fragments,
+                                )
+                            )
                     case DocumentRefused(dead_letter=letter):
                         self._outcome.counts["dead"] += 1
                         self._outcome.effects.append(("dead", receiver, letter.code, repr(letter)))

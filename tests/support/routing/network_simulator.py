@@ -11,7 +11,7 @@ from typing import Any
 from penstock.documents import Document
 from penstock.routing import (
     AnnotationOptions,
-    Delivery,
+    Deliveries,
     DocumentRefused,
     ForwardDiscarded,
     ForwardedDocument,
@@ -423,9 +423,10 @@ class NetworkSimulator:
                     assert link.is_connected, "a message was sent over a broken link"
                     delay = self.chance.random() * self.options.delay_seconds_max
                     link.streams[name].send(message, self.now.timestamp() + delay)
-                case Delivery():
-                    assert self._router_of[output.subscription] == name
-                    self.checker.deliver(output, self.now)
+                case Deliveries():
+                    for delivery in output.each():
+                        assert self._router_of[delivery.subscription] == name
+                        self.checker.deliver(delivery, self.now)
                 case ForwardDiscarded(document=document, code=code):
                     self.discarded.add(document.identity)
                     self.discard_codes.add(code)

@@ -17,6 +17,7 @@ from penstock.links import Message, document_from_message, document_to_message
 from penstock.routing import (
     AnnotationOptions,
     AnnotationsChanged,
+    Deliveries,
     ForwardedDocument,
     LinkUp,
     LocalSubscription,
@@ -168,23 +169,25 @@ class MeasuredNetwork:
                     document=received, mapping=mapping, annotations=annotations
                 )
                 input_ = MessageReceived(neighbour=sender, message=message)
-            deliveries = 0
+            subscribers: list[str] = []
             for output in router.receive(input_, NOW):
-                if not isinstance(output, SendMessage):
-                    deliveries += 1
-                elif isinstance(output.message, ForwardedDocument):
-                    sent = output.message
+                if isinstance(output, Deliveries):
+                    subscribers += [each.subscriber for each in output.recipients]
+                    continue
+                assert isinstance(output, SendMessage), output
+                sent = output.message
+                if isinstance(sent, ForwardedDocument):
                     encoded = document_to_message(sent.document, annotations=sent.annotations)
                     frames.append((distance + 1, output.neighbour, receiver, encoded, sent.mapping))
                 else:
-                    control.append((output.neighbour, output.message))
+                    control.append((output.neighbour, sent))
             elapsed = thread_time_ns() - begin
             hop = measured.at(distance)
             hop.documents += 1
             hop.nanoseconds += elapsed
             hop.content_bytes += len(document.content)
             hop.annotation_bytes += len(annotations)
-            measured.deliveries += deliveries
+            measured.deliveries += len(subscribers)
             for neighbour, report in control:
                 self._settle([(neighbour, MessageReceived(neighbour=receiver, message=report))])
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from penstock.matching import Matches
 from penstock.routing.annotation_header import MATCH_LIST_SECTION, decode_header
+from penstock.routing.local_subscription import LocalSubscription
 from penstock.routing.reference.annotation_header import encode_header
 from penstock.routing.reference.match_list import (
     MatchList,
@@ -31,6 +32,7 @@ class ReferenceRouteTable:
         self._announced: dict[int, set[bytes]] = defaultdict(set)
         self._containers: dict[int, dict[int, Container]] = {}
         self._interests: dict[int, bytes] = {}
+        self._recipients: dict[int, LocalSubscription] = {}
 
     def add(self, group: int, targets: Iterable[DigestedTarget]) -> None:
         """Add targets of a group."""
@@ -42,12 +44,17 @@ class ReferenceRouteTable:
         self._containers.clear()
         for number in numbers:
             self._targets.pop(number, None)
+            self._recipients.pop(number, None)
 
     def announce(self, group: int, added: Iterable[bytes], removed: Iterable[bytes]) -> None:
         """Change an announced set."""
         self._containers.pop(group, None)
         self._announced[group] -= set(removed)
         self._announced[group] |= set(added)
+
+    def set_recipients(self, recipients: Mapping[int, LocalSubscription]) -> None:
+        """State the subscriptions of local targets."""
+        self._recipients |= recipients
 
     def set_interest(self, group: int, digest: bytes) -> None:
         """State the digest of a neighbour's interest."""
@@ -102,7 +109,7 @@ class ReferenceRouteTable:
         return decided, undecided
 
     def of_header(
-        self, source: int, encoded: bytes, attested: bytes, announced: bytes
+        self, source: int, encoded: bytes, attested: bytes, announced: bytes, /
     ) -> DecidedRoutes | None:
         """Where a document goes if the match list of its header decides it."""
         match_list = decode_header(encoded, attested, announced).get(MATCH_LIST_SECTION)
@@ -115,7 +122,7 @@ class ReferenceRouteTable:
             (group, encode_header(attested, self._interest(group), {MATCH_LIST_SECTION: each}))
             for group, each in routes.forwards
         ]
-        return routes.local, headers
+        return tuple(self._recipients[number] for number in routes.local), headers
 
     def _interest(self, group: int) -> bytes:
         return self._interests.get(group, bytes(DIGEST_BYTES))

@@ -20,7 +20,7 @@ from penstock.links import Message, SessionState
 from penstock.mediation.mapping_table import MappingTable
 from penstock.routing import (
     AddNeighbour,
-    Delivery,
+    Deliveries,
     DocumentRefused,
     ForwardDiscarded,
     ForwardedDocument,
@@ -39,6 +39,7 @@ from penstock.routing import (
     RouterLimits,
     RouterMessage,
     RouterOutput,
+    SelectedFragments,
     SendMessage,
     Subscribe,
     SubscriptionsSetAside,
@@ -486,14 +487,15 @@ class RouterEngine:
             match output:
                 case SendMessage(neighbour=name, message=message):
                     self._send(name, message)
-                case Delivery(subscriber=subscriber):
-                    if subscriber == WORKSPACE:
-                        # The pipeline matches the document again: once is enough.
-                        if not is_in_inbox:
-                            self._deliver(output._replace(fragments=None, fragments_omitted=0))
-                        is_in_inbox = True
-                    else:
-                        self._deliver(output)
+                case Deliveries(document=document, recipients=recipients, selected=selected):
+                    for recipient in recipients:
+                        if recipient.subscriber == WORKSPACE:
+                            # The pipeline matches the document again: once is enough.
+                            if not is_in_inbox:
+                                self._deliver(recipient, document, None)
+                            is_in_inbox = True
+                        else:
+                            self._deliver(recipient, document, selected.get(recipient.id))
                 case DocumentRefused(dead_letter=letter):
                     self._transaction.dead_letters.append(letter)
                     self._report("", letter.code, f"{letter.document.identity}: {letter.message}")
@@ -523,23 +525,28 @@ class RouterEngine:
         self._link_changes(name).added.append(entry)
         self._effects.append(MessageQueued(name, entry.position, encoded))
 
-    def _deliver(self, delivery: Delivery) -> None:
-        subscriber = delivery.subscriber
+    def _deliver(
+        self,
+        recipient: LocalSubscription,
+        document: Document,
+        selected: SelectedFragments | None,
+    ) -> None:
+        subscriber = recipient.subscriber
         numbers = self._subscribers.setdefault(subscriber, SubscriberState())
         numbers.last += 1
         fragments = None
-        if delivery.fragments is not None:
+        if selected is not None:
             fragments = json.dumps(
-                [[each.kind, each.to_xml()] for each in delivery.fragments], ensure_ascii=False
+                [[each.kind, each.to_xml()] for each in selected.fragments], ensure_ascii=False
             )
         self._transaction.deliveries.append(
             StoredDelivery(
                 subscriber=subscriber,
                 number=numbers.last,
-                subscription=delivery.subscription,
-                document=delivery.document,
+                subscription=recipient.id,
+                document=document,
                 fragments=fragments,
-                fragments_omitted=delivery.fragments_omitted,
+                fragments_omitted=0 if selected is None else selected.omitted,
             )
         )
         self._transaction.subscribers[subscriber] = numbers
