@@ -393,25 +393,29 @@ def test_a_server_notices_a_half_open_connection() -> None:
 
 
 def test_heartbeats_get_through_a_saturated_link() -> None:
-    """The link takes several time-outs to carry what waits, and is never taken for dead."""
-    busy = {"heartbeat_seconds": 0.1, "heartbeat_timeout_seconds": 2.0}
+    """Heartbeats that are sent after megabytes of payload are answered long before it arrives."""
+    silent = options("server", **WAITS | {"heartbeat_seconds": SECONDS_MAX})
 
     async def main() -> None:
         store = Store()
-        async with server_for(store, options=options("server", **busy)) as server:
+        async with server_for(store, options=silent) as server:
             assert isinstance(server.address, TcpAddress)
             async with (
                 FaultyProxy(server.address, bytes_per_second=2_000_000) as proxy,
-                client_of(proxy.address, options=options("client", **busy)) as link,
+                client_of(proxy.address, options=options("client", **WAITS)) as link,
             ):
                 await next_of(link, Established)
-                for _ in range(8):
-                    await link.send(Message(body=b"x" * 1_000_000))
+                before = link.counters().frames_received
+                await link.send(Message(body=b"x" * 8_000_000))
+                # Until it has the whole message, the server sends nothing but replies.
+                while link.counters().frames_received < before + 3:
+                    await asyncio.sleep(0.01)
+                assert store.bodies == []
+                proxy.bytes_per_second = 0
                 await link.drain()
-                assert link.round_trip_seconds is not None
                 reasons = [event for event in link._events if isinstance(event, Closed)]
                 assert (proxy.connections, reasons) == (1, [])
-        assert len(store.bodies) == 8
+        assert list(map(len, store.bodies)) == [8_000_000]
 
     bounded(main())
 
@@ -894,6 +898,26 @@ def test_slow_handshakes_time_out() -> None:
                 writer.close()
             assert server.refused["link.handshake-timeout"] == 5
             async with client_of(server.address) as link:
+                await next_of(link, Established)
+
+    bounded(main())
+
+
+def test_tls_handshakes_that_never_end_time_out(authority: Authority) -> None:
+    patient = options("server", handshake_seconds=0.3)
+
+    async def main() -> None:
+        async with server_for(Store(), options=patient, tls=tls(authority)) as server:
+            assert isinstance(server.address, TcpAddress)
+            # One says nothing, the other begins a record and says no more.
+            for said in (b"", b"\x16\x03\x01"):
+                reader, writer = await asyncio.open_connection("127.0.0.1", server.address.port)
+                writer.write(said)
+                await read_to_end(reader)
+                writer.close()
+            assert not server._protocols
+            client = ClientTls(authorities=authority.path)
+            async with client_of(server.address, tls=client) as link:
                 await next_of(link, Established)
 
     bounded(main())

@@ -59,6 +59,22 @@ class Header:
                     _check_text(f"field {name!a}", name + value)
 
 
+def checked_header(publisher: str, schema: str, id_: str, fields: dict[str, str]) -> Header:
+    """A header of strings that were decoded from UTF-8, and so have an encoding.
+
+    Parameters
+    ----------
+    fields
+        Not copied: nobody else may change it.
+    """
+    header = object.__new__(Header)
+    _set_publisher(header, publisher)
+    _set_schema(header, schema)
+    _set_id(header, id_)
+    _set_fields(header, fields)
+    return header
+
+
 def slot_setters(of: type) -> Iterator[Callable[[object, object], None]]:
     """The functions that set the slots of a frozen class, in the order of its fields."""
     return (vars(of)[each.name].__set__ for each in dataclass_fields(of))

@@ -6,8 +6,8 @@ from typing import Final
 
 import msgspec
 
-from penstock.documents import Document, Header
-from penstock.errors import PenstockError
+from penstock.documents import Document
+from penstock.documents.document import checked_header
 from penstock.links.link_errors import link_error
 from penstock.links.message import Message
 
@@ -57,13 +57,8 @@ def document_to_message(document: Document, *, annotations: bytes = b"", kind: i
 def document_from_message(message: Message) -> tuple[Document, bytes]:
     """Returns the document of a message and its annotations, or raises ``link.document``."""
     try:
-        payload = _decoder.decode(message.header)
-        header = Header(
-            publisher=payload.publisher,
-            schema=payload.schema,
-            id=payload.id,
-            fields=payload.fields,
-        )
-    except (msgspec.MsgspecError, PenstockError, ValueError, RecursionError) as problem:
+        decoded = _decoder.decode(message.header)
+    except (msgspec.MsgspecError, ValueError, RecursionError) as problem:
         raise link_error("link.document", f"the header is malformed: {problem}") from None
-    return Document(message.body, header), payload.annotations
+    header = checked_header(decoded.publisher, decoded.schema, decoded.id, decoded.fields)
+    return Document(message.body, header), decoded.annotations

@@ -7,6 +7,7 @@ from typing import Final
 
 from penstock.routing.annotation_header import (
     EMPTY_HEADER_BYTES,
+    LIST_HEADER_BYTES,
     MATCH_LIST_SECTION,
     SECTION_BYTES,
     attestation,
@@ -41,6 +42,11 @@ def header_bytes_max(content_bytes: int) -> int:
     if share < ANNOTATION_BYTES_FREE:
         return ANNOTATION_BYTES_FREE
     return share if share < ANNOTATION_BYTES_MAX else ANNOTATION_BYTES_MAX
+
+
+def fits_document(header_bytes: int, content_bytes: int) -> bool:
+    """Whether annotations are small enough for a document of this size."""
+    return header_bytes <= ANNOTATION_BYTES_FREE or header_bytes <= header_bytes_max(content_bytes)
 
 
 class DocumentAnnotations:
@@ -85,6 +91,12 @@ class DocumentAnnotations:
         if not sections:
             return b"", sizes
         return encode_header(self.attested, announced, sections), sizes
+
+    def encode_list(self, announced: bytes, match_list: bytes) -> bytes:
+        """The header with a match list alone; empty if it does not fit."""
+        if not fits_document(LIST_HEADER_BYTES + len(match_list), self._content_bytes):
+            return b""
+        return encode_header(self.attested, announced, {MATCH_LIST_SECTION: match_list})
 
     def decode(self, encoded: bytes, announced: bytes) -> Parts:
         """The annotations in a header.

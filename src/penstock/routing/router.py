@@ -34,7 +34,7 @@ from penstock.routing.annotation_kinds import (
     AnnotationKind,
     AnnotationOptions,
 )
-from penstock.routing.annotations import DocumentAnnotations, header_bytes_max
+from penstock.routing.annotations import DocumentAnnotations, fits_document
 from penstock.routing.announced_interest import AnnouncedInterest
 from penstock.routing.document_mappings import DocumentMappings
 from penstock.routing.duplicate_window import DuplicateWindow, identity_digest
@@ -97,6 +97,8 @@ from penstock.routing.router_outputs import (
     SelectedFragments,
     SendMessage,
     SubscriptionsSetAside,
+    delivered_to,
+    sent_to,
 )
 from penstock.routing.router_state import (
     STATE_VERSION,
@@ -661,7 +663,14 @@ class Router:
         digest = self._remember(document)
         if digest is None:
             return []
-        if annotations and not forwarded.mapping and self._is_believed(source):
+        options = self._annotations
+        if (
+            annotations
+            and not forwarded.mapping
+            and options.uses_received
+            and not options.verified_share
+            and source.is_trusted
+        ):
             attested = attestation(digest, len(document.content), self._limits_digest)
             try:
                 decided = self._index.decide(
@@ -670,7 +679,7 @@ class Router:
             except ValueError:
                 decided = None
             if decided is not None:
-                return self._pass_on(document, digest, decided, source, now)
+                return self._pass_on(forwarded, digest, decided, source, now)
         find_mapping = partial(self._mappings.named, document, forwarded.mapping)
         return self._document(document, digest, find_mapping, source, now, annotations=annotations)
 
@@ -683,14 +692,9 @@ class Router:
             return None
         return digest
 
-    def _is_believed(self, source: NeighbourRouter) -> bool:
-        """Whether the annotations of a neighbour are used, and none of them is verified."""
-        options = self._annotations
-        return options.uses_received and options.verified_share == 0 and source.is_trusted
-
     def _pass_on(
         self,
-        document: Document,
+        forwarded: ForwardedDocument,
         digest: bytes,
         decided: DecidedRoutes,
         source: NeighbourRouter,
@@ -698,7 +702,8 @@ class Router:
     ) -> list[RouterOutput]:
         """Delivers and forwards a document without a mapping that a match list decided."""
         subscriptions, headers = decided
-        counts, size = self._counts, len(document.content)
+        document, counts = forwarded.document, self._counts
+        size = len(document.content)
         counts["not_read"] += 1
         if subscriptions or headers:
             counts["matched"] += 1
@@ -715,17 +720,14 @@ class Router:
             if (
                 neighbour.is_authenticated
                 and neighbour.gain.kinds == MATCH_LIST_ALONE
-                and len(header) <= header_bytes_max(size)
+                and fits_document(len(header), size)
             ):
-                neighbour.documents_since_change += 1
-                neighbour.gain.sent_match_list(len(header) - LIST_HEADER_BYTES)
-                counts["annotation_bytes"] += len(header)
+                self._count_list(neighbour, header)
                 annotations = header
             else:
                 made = DocumentAnnotations(digest, size, self._limits_digest)
                 annotations = self._annotate(made, neighbour, match_list_of(header), None)
-            forwarded = ForwardedDocument(document=document, annotations=annotations)
-            outputs += self._forward(forwarded, neighbour)
+            outputs += self._forward(forwarded.with_annotations(annotations), neighbour)
         return outputs
 
     def _document(
@@ -805,7 +807,7 @@ class Router:
     ) -> Iterable[Deliveries]:
         if not self._conditional:
             self._counts["deliveries"] += len(subscriptions)
-            return (Deliveries(document, subscriptions),) if subscriptions else ()
+            return (delivered_to(subscriptions, document),) if subscriptions else ()
         active = tuple(each for each in subscriptions if each.is_active(now))
         self._counts["deliveries"] += len(active)
         wanted = {each.id: each for each in active if each.returns == "fragments"}
@@ -822,7 +824,7 @@ class Router:
     ) -> Iterable[RouterOutput]:
         self._counts["forwards"] += 1
         if neighbour.is_up:
-            return (SendMessage(neighbour.name, document),)
+            return (sent_to(neighbour.name, document),)
         return self._discarded(neighbour, neighbour.queue.append(document))
 
     # Annotations
@@ -903,6 +905,11 @@ class Router:
         if not neighbour.is_authenticated:
             return b""
         gain = neighbour.gain
+        if gain.kinds == MATCH_LIST_ALONE:
+            header = headers.encode_list(neighbour.interest_digest, match_list)
+            if header:
+                self._count_list(neighbour, header)
+            return header
         kinds = gain.next_kinds()
         neighbour.documents_since_change += 1
         parts: dict[AnnotationKind, bytes] = {}
@@ -923,6 +930,12 @@ class Router:
         gain.sent(sizes, spent)
         self._counts["annotation_bytes"] += len(encoded)
         return encoded
+
+    def _count_list(self, neighbour: NeighbourRouter, header: bytes) -> None:
+        """Counts a document that is sent with a match list alone, as most are."""
+        neighbour.documents_since_change += 1
+        neighbour.gain.sent_match_list(len(header) - LIST_HEADER_BYTES)
+        self._counts["annotation_bytes"] += len(header)
 
 
 def _selected(subscription: LocalSubscription, fragments: Sequence[Fragment]) -> SelectedFragments:

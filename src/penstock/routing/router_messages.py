@@ -113,6 +113,14 @@ class ForwardedDocument:
         _set_mapping(self, mapping)
         _set_annotations(self, annotations)
 
+    def with_annotations(self, annotations: bytes) -> ForwardedDocument:
+        """The same document with other annotations."""
+        changed = object.__new__(ForwardedDocument)
+        _set_document(changed, self.document)
+        _set_mapping(changed, self.mapping)
+        _set_annotations(changed, annotations)
+        return changed
+
 
 _set_document, _set_mapping, _set_annotations = slot_setters(ForwardedDocument)
 

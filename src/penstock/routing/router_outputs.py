@@ -54,6 +54,19 @@ class Deliveries(NamedTuple):
         ]
 
 
+# Made for every document and hop. The generated constructors of named tuples take twice as long.
+
+
+def sent_to(neighbour: str, message: RouterMessage) -> SendMessage:
+    """A message to a neighbour."""
+    return tuple.__new__(SendMessage, (neighbour, message))
+
+
+def delivered_to(recipients: tuple[LocalSubscription, ...], document: Document) -> Deliveries:
+    """The deliveries of a document to subscriptions that request no fragments."""
+    return tuple.__new__(Deliveries, (document, recipients, NONE_SELECTED))
+
+
 class Delivery(NamedTuple):
     """A document for one subscriber: see :meth:`Deliveries.each`."""
 
