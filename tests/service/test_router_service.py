@@ -28,6 +28,7 @@ from penstock.links import (
 from penstock.service.router import PeerToken, Role, RouterClient
 from penstock.service.router.engine import Distrusted, RouterEngine
 from penstock.service.router.limits import ROUTER_LINK_LIMITS
+from penstock.service.router.wire_messages import Receipt
 from support.links.certificates import Authority
 from support.links.faulty_proxy import FaultyProxy
 from support.service.running_routers import (
@@ -296,7 +297,7 @@ def test_a_neighbour_that_does_not_acknowledge_holds_publishers_back(
                 options=LinkOptions(name="b", capabilities=("router",), limits=ROUTER_LINK_LIMITS),
             )
             await until(lambda: "b" in a.neighbours and a.neighbours["b"].is_connected)
-            waiting = []
+            waiting: list[asyncio.Future[Receipt]] = []
             while not (neighbour := a.neighbours["b"]).is_full:
                 # One at a time: what is submitted already is not held back.
                 latest = await ada.publish(news(len(waiting)))
