@@ -10,7 +10,8 @@ from markdown_pages import code_blocks
 from membership_states import membership_diagram
 
 from penstock.overlay import BucketDocument, BucketInterest, BucketModel, Peer, PeerOptions
-from penstock.overlay.membership import Candidate, Membership
+from penstock.overlay.membership import Membership
+from penstock.overlay.membership_base import Candidate
 from penstock.overlay.membership_transitions import (
     ATTEMPTS,
     HAS_PARENT,
