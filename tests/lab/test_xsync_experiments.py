@@ -26,6 +26,7 @@ TINY = replace(
     judged_clients=30,
     judged_operations=5,
     histories=4,
+    merged_statements=(1, 8),
 )
 
 
@@ -40,7 +41,7 @@ def tables() -> dict[str, ResultTable]:
 @needs_native
 def test_every_figure_is_reproduced(tables: dict[str, ResultTable]) -> None:
     figures = {f"fig{number}" for number in range(4, 12)}
-    assert set(tables) == {*figures, "vain", "conflicts", "forwarding", "claims"}
+    assert set(tables) == {*figures, "vain", "conflicts", "forwarding", "merging", "claims"}
     for table in tables.values():
         assert table.rows
         assert {len(row) for row in table.rows} == {len(table.columns)}
@@ -76,6 +77,21 @@ def test_forwarded_statements_make_caches_diverge(tables: dict[str, ResultTable]
     assert isinstance(with_one, int)
     assert isinstance(histories, int)
     assert 0 < with_one <= histories
+
+
+@needs_native
+def test_merging_saves_messages(tables: dict[str, ResultTable]) -> None:
+    rows = {(row[0], row[1]): row[2:] for row in tables["merging"].rows}
+    assert set(rows) == {(what, count) for what in ("messages", "bytes") for count in (1, 8)}
+    for (what, count), (merged, separate, broadcast) in rows.items():
+        assert isinstance(merged, float)
+        assert isinstance(separate, float)
+        assert isinstance(broadcast, float)
+        assert 0 < merged <= separate
+        if count == 8:
+            assert merged < separate
+        if what == "messages":
+            assert separate < broadcast
 
 
 @pytest.mark.parametrize("size", [1, 2, 10, 100])

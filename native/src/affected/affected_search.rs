@@ -31,6 +31,25 @@ impl Counters {
     }
 }
 
+/// What counts of the nodes that a subscription selects.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Selected {
+    /// They and everything below them: the search finds whose restriction may differ.
+    #[default]
+    Subtrees,
+    /// Which they are: the search finds whose selection may differ.
+    Nodes,
+}
+
+impl Selected {
+    fn observation(self) -> Observation {
+        match self {
+            Selected::Subtrees => Observation::Subtree,
+            Selected::Nodes => Observation::Existence,
+        }
+    }
+}
+
 /// Subscriptions by what they observe.
 #[derive(Default)]
 pub struct AffectedIndex {
@@ -38,6 +57,7 @@ pub struct AffectedIndex {
     automaton: PathAutomaton,
     schema: Option<ElementGraph>,
     cache_bytes_max: Option<usize>,
+    selected: Selected,
     found: FoundSet,
     removed: usize,
 }
@@ -87,17 +107,22 @@ impl FoundSet {
 
 impl AffectedIndex {
     /// An empty index. With a schema, changes are those of documents that are valid before and after.
-    pub fn new(schema: Option<ElementGraph>, cache_bytes_max: Option<usize>) -> Self {
+    pub fn new(
+        schema: Option<ElementGraph>,
+        cache_bytes_max: Option<usize>,
+        selected: Selected,
+    ) -> Self {
         AffectedIndex {
             schema,
             cache_bytes_max,
+            selected,
             ..AffectedIndex::default()
         }
     }
 
     /// Adds a subscription; returns its handle: handles are dense.
     pub fn add(&mut self, query: &Query) -> u32 {
-        let observed = observed_paths(query);
+        let observed = observed_paths(query, self.selected.observation());
         let observed = observed.iter().map(|(path, &what)| (&path[..], what));
         self.trie.add(observed)
     }

@@ -18,5 +18,5 @@ mod path_trie;
 mod tests;
 pub(crate) mod touch;
 
-pub(crate) use affected_search::{AffectedIndex, Counters};
+pub(crate) use affected_search::{AffectedIndex, Counters, Selected};
 pub(crate) use element_graph::{ElementGraph, ElementRule};

@@ -15,7 +15,7 @@ pub enum Observation {
     Existence,
     /// Also its string-value.
     Value,
-    /// Also everything below it: the subscription selects the node.
+    /// Also everything below it: the subscription selects the node, and its restriction is observed.
     Subtree,
 }
 
@@ -36,11 +36,12 @@ pub struct LinearStep {
 /// A linear path; only the last step may select attributes or text.
 pub type LinearPath = Vec<LinearStep>;
 
-/// The observed paths of a query, each once, with the most that is observed there.
-pub fn observed_paths(query: &Query) -> BTreeMap<LinearPath, Observation> {
+/// The observed paths of a query, each once, with the most that is observed there. `selected` is what is observed
+/// at the nodes that the query selects.
+pub fn observed_paths(query: &Query, selected: Observation) -> BTreeMap<LinearPath, Observation> {
     let mut collector = Collector::default();
     for branch in &query.branches {
-        collector.path(&mut Vec::new(), branch, Observation::Subtree);
+        collector.path(&mut Vec::new(), branch, selected);
     }
     collector.observed
 }

@@ -1,5 +1,5 @@
 use super::touch::{LabelTree, Touch, TouchedNode, NO_PARENT};
-use super::{AffectedIndex, ElementGraph, ElementRule};
+use super::{AffectedIndex, ElementGraph, ElementRule, Selected};
 use crate::xpath::{parse, Namespaces};
 
 fn index(queries: &[&str]) -> AffectedIndex {
@@ -7,7 +7,7 @@ fn index(queries: &[&str]) -> AffectedIndex {
 }
 
 fn index_with(queries: &[&str], schema: Option<ElementGraph>) -> AffectedIndex {
-    let mut index = AffectedIndex::new(schema, None);
+    let mut index = AffectedIndex::new(schema, None, Selected::Subtrees);
     for query in queries {
         index.add(&parse(query, &Namespaces::default()).expect("a query"));
     }
@@ -169,7 +169,7 @@ fn a_warm_search_costs_its_labels_and_its_results() {
 
 #[test]
 fn a_full_cache_is_cleared() {
-    let mut index = AffectedIndex::new(None, Some(1));
+    let mut index = AffectedIndex::new(None, Some(1), Selected::Subtrees);
     index.add(&parse("//a//b", &Namespaces::default()).expect("a query"));
     for _ in 0..3 {
         assert_eq!(found(&mut index, "/a/a/b", EMPTY), [0]);

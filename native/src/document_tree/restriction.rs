@@ -31,6 +31,16 @@ pub struct View {
     pub(super) bare: HashMap<Slot, bool, RandomState>,
     /// The selected attributes of bare elements, sorted.
     pub(super) attributes: HashMap<Slot, Vec<NameId>, RandomState>,
+    selection: NodeSelection,
+}
+
+/// The nodes that a query selects.
+#[derive(Clone, Debug, Default)]
+struct NodeSelection {
+    /// Elements and texts.
+    nodes: Vec<Slot>,
+    /// The selected attributes of elements, sorted.
+    attributes: HashMap<Slot, Vec<NameId>, RandomState>,
 }
 
 impl View {
@@ -67,42 +77,56 @@ impl DocumentTree {
         self.replay(&mut selection)
             .map_err(|stop| TreeError::Stopped(stop.code, stop.message))?;
         let selected = selection.finish().pop().expect("one query").nodes;
-        let mut view = View::default();
-        let mut full: HashSet<Slot, RandomState> = HashSet::default();
-        let mut bare: HashSet<Slot, RandomState> = HashSet::default();
+        let mut selection = NodeSelection::default();
         for node in selected {
             for span in &node.spans {
                 let slot = slot_of(*span);
-                let above = if node.kind == Kind::Attribute {
+                if node.kind == Kind::Attribute {
                     let name = node.name.as_ref().expect("an attribute has a name");
                     let name = self
                         .names
                         .find(&name.0, &name.1)
                         .expect("a name of the tree");
-                    view.attributes.entry(slot).or_default().push(name);
-                    slot
+                    selection.attributes.entry(slot).or_default().push(name);
                 } else {
-                    full.insert(slot);
-                    self.node(slot).parent
-                };
-                for ancestor in self.ancestors(above) {
-                    if !bare.insert(ancestor) {
-                        break;
-                    }
+                    selection.nodes.push(slot);
                 }
             }
         }
-        for names in view.attributes.values_mut() {
+        for names in selection.attributes.values_mut() {
             names.sort_unstable();
         }
+        Ok(self.restriction_to(selection))
+    }
+
+    /// The view of the current version by the query of another view, if the query selects the same nodes as
+    /// then. It costs as much as the view is large, with the siblings of its nodes.
+    pub fn view_of_same_selection(&self, view: &View) -> View {
+        self.restriction_to(view.selection.clone())
+    }
+
+    fn restriction_to(&self, selection: NodeSelection) -> View {
+        let full: HashSet<Slot, RandomState> = selection.nodes.iter().copied().collect();
+        let mut bare: HashSet<Slot, RandomState> = HashSet::default();
+        let parents = selection.nodes.iter().map(|slot| self.node(*slot).parent);
+        for above in parents.chain(selection.attributes.keys().copied()) {
+            for ancestor in self.ancestors(above) {
+                if !bare.insert(ancestor) {
+                    break;
+                }
+            }
+        }
+        let mut view = View::default();
         if let Some(root) = self.root() {
             self.collect(root, &full, &bare, &mut view);
         }
-        let View {
-            bare, attributes, ..
-        } = &mut view;
-        attributes.retain(|slot, _| bare.get(slot) == Some(&true));
-        Ok(view)
+        for (slot, names) in &selection.attributes {
+            if view.bare.get(slot) == Some(&true) {
+                view.attributes.insert(*slot, names.clone());
+            }
+        }
+        view.selection = selection;
+        view
     }
 
     /// Everything, with deleted nodes and the nodes outside the root element.

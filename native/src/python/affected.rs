@@ -9,7 +9,9 @@ use pyo3::types::PyBytes;
 use super::indexes::QueryErrorTuple;
 use crate::affected::limits::AUTOMATON_CACHE_BYTES_MAX;
 use crate::affected::touch::{LabelTree, Name, Touch, TouchedNode, NO_PARENT};
-use crate::affected::{AffectedIndex as NativeIndex, Counters, ElementGraph, ElementRule};
+use crate::affected::{
+    AffectedIndex as NativeIndex, Counters, ElementGraph, ElementRule, Selected,
+};
 use crate::xpath::{parse, Namespaces};
 
 /// `(name, numbers of the children, names of the attributes, whether it may contain text)`
@@ -36,8 +38,12 @@ impl AffectedIndex {
 #[pymethods]
 impl AffectedIndex {
     #[new]
-    #[pyo3(signature = (schema=None, cache_bytes_max=None))]
-    fn new(schema: Option<Vec<RuleTuple>>, cache_bytes_max: Option<usize>) -> PyResult<Self> {
+    #[pyo3(signature = (schema=None, cache_bytes_max=None, selection_only=false))]
+    fn new(
+        schema: Option<Vec<RuleTuple>>,
+        cache_bytes_max: Option<usize>,
+        selection_only: bool,
+    ) -> PyResult<Self> {
         let schema = match schema {
             Some(rules) => {
                 let rules = rules.into_iter().map(element_rule).collect();
@@ -46,8 +52,13 @@ impl AffectedIndex {
             }
             None => None,
         };
+        let selected = if selection_only {
+            Selected::Nodes
+        } else {
+            Selected::Subtrees
+        };
         Ok(AffectedIndex {
-            index: Mutex::new(NativeIndex::new(schema, cache_bytes_max)),
+            index: Mutex::new(NativeIndex::new(schema, cache_bytes_max, selected)),
         })
     }
 

@@ -344,6 +344,10 @@ impl DocumentTree {
             .map_err(tree_error)
     }
 
+    fn view_of_same_selection(&self, py: Python<'_>, view: &TreeView) -> TreeView {
+        py.detach(|| TreeView(self.0.view_of_same_selection(&view.0)))
+    }
+
     /// A view with nothing in it.
     #[staticmethod]
     fn empty_view() -> TreeView {

@@ -21,11 +21,15 @@ class AffectedSearch(Protocol):
     def add(self, client: str, subscription: SyncSubscription) -> None:
         """A client subscribes; a client has two subscriptions while it changes them."""
 
-    def remove(self, client: str) -> None:
-        """All subscriptions of a client end."""
+    def remove(self, client: str) -> Iterable[SyncSubscription]:
+        """All subscriptions of a client end; returns those that no client has any more."""
 
     def affected(self, changes: Sequence[Change]) -> Iterable[str]:
         """The clients that changes may affect."""
+
+    def reselecting(self, changes: Sequence[Change]) -> Iterable[SyncSubscription]:
+        """The subscriptions that may select other nodes after changes; what changes only inside of
+        a selected node does not count."""
 
 
 class EveryClient:
@@ -33,18 +37,25 @@ class EveryClient:
 
     def __init__(self) -> None:
         self._clients: dict[str, None] = {}
+        self._subscriptions: dict[SyncSubscription, None] = {}
 
     def add(self, client: str, subscription: SyncSubscription) -> None:
         """A client subscribes."""
         self._clients[client] = None
+        self._subscriptions[subscription] = None
 
-    def remove(self, client: str) -> None:
-        """A client leaves."""
+    def remove(self, client: str) -> Iterable[SyncSubscription]:
+        """A client leaves; its subscriptions are still found."""
         self._clients.pop(client, None)
+        return ()
 
     def affected(self, changes: Sequence[Change]) -> Iterable[str]:
         """All clients, if there is a change."""
         return list(self._clients) if changes else []
+
+    def reselecting(self, changes: Sequence[Change]) -> Iterable[SyncSubscription]:
+        """All subscriptions that there ever were, if there is a change."""
+        return list(self._subscriptions) if changes else []
 
 
 class IndexedClients:
@@ -55,32 +66,41 @@ class IndexedClients:
 
     def __init__(self, index: AffectedIndex | None = None) -> None:
         self._index = AffectedIndex() if index is None else index
+        self._selections = AffectedIndex(selection_only=True)
         self._clients: dict[str, dict[str, None]] = {}
         """Clients by the id of their subscription."""
-        self._subscriptions: dict[str, dict[str, None]] = {}
+        self._ids: dict[str, dict[str, None]] = {}
         """Ids of subscriptions by client."""
+        self._subscriptions: dict[str, SyncSubscription] = {}
+        """By id."""
 
     def add(self, client: str, subscription: SyncSubscription) -> None:
         """A client subscribes."""
         key = repr((subscription.query, subscription.namespaces, subscription.default_namespace))
         if key not in self._clients:
-            self._index.add(
-                key,
-                without_methods(subscription.query),
-                namespaces=dict(subscription.namespaces),
-                default_namespace=subscription.default_namespace or None,
-            )
+            for index in (self._index, self._selections):
+                index.add(
+                    key,
+                    without_methods(subscription.query),
+                    namespaces=dict(subscription.namespaces),
+                    default_namespace=subscription.default_namespace or None,
+                )
+            self._subscriptions[key] = subscription
         self._clients.setdefault(key, {})[client] = None
-        self._subscriptions.setdefault(client, {})[key] = None
+        self._ids.setdefault(client, {})[key] = None
 
-    def remove(self, client: str) -> None:
+    def remove(self, client: str) -> Iterable[SyncSubscription]:
         """A client leaves."""
-        for key in self._subscriptions.pop(client, {}):
+        left: list[SyncSubscription] = []
+        for key in self._ids.pop(client, {}):
             clients = self._clients[key]
             clients.pop(client, None)
             if not clients:
                 del self._clients[key]
+                left.append(self._subscriptions.pop(key))
                 self._index.remove(key)
+                self._selections.remove(key)
+        return left
 
     def affected(self, changes: Sequence[Change]) -> Iterable[str]:
         """The clients whose subscriptions observe what changed."""
@@ -88,4 +108,12 @@ class IndexedClients:
         for change in changes:
             for key in self._index.affected(change).ids:
                 found.update(self._clients[key])
+        return found
+
+    def reselecting(self, changes: Sequence[Change]) -> Iterable[SyncSubscription]:
+        """The subscriptions whose selection depends on what changed."""
+        found: dict[SyncSubscription, None] = {}
+        for change in changes:
+            for key in self._selections.affected(change).ids:
+                found[self._subscriptions[key]] = None
         return found

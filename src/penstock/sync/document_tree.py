@@ -297,6 +297,11 @@ class DocumentTree:
         with _tree_errors():
             return View(self._native.view(query.native))
 
+    def view_of_same_selection(self, view: View) -> View:
+        """The restriction to the query of an earlier view, if the query still selects the same
+        nodes; it is not evaluated."""
+        return View(self._native.view_of_same_selection(view.native))
+
     @staticmethod
     def empty_view() -> View:
         """A view with nothing in it."""

@@ -11,7 +11,6 @@ from penstock.sync.affected_search import AffectedSearch, IndexedClients
 from penstock.sync.conflicts import Author, History, StatementDecider, touched
 from penstock.sync.document_tree import DOCUMENT, DocumentTree, View
 from penstock.sync.limits import (
-    CACHED_VIEW_NODES_MAX,
     CLIENTS_MAX,
     HORIZON_ENTRIES,
     PREVIOUS_REPLICAS_MAX,
@@ -29,8 +28,8 @@ from penstock.sync.messages import (
 from penstock.sync.operations import Copy, Delete, Insert, Move, apply
 from penstock.sync.reports import Outcome, Report
 from penstock.sync.server_state import Checkpoint, ClientRecord, StateChanges, StoredState
-from penstock.sync.subscription import SyncSubscription
 from penstock.sync.update_log import AddressedReport, LogEntry, UpdateLog
+from penstock.sync.view_cache import ViewCache
 
 _UNKNOWN_CLIENT: Final = "the server does not know the client"
 _BEYOND_HORIZON: Final = "the server's log does not reach back to the client's version"
@@ -43,6 +42,10 @@ class _Session:
     is_online: bool = False
     sent: int = 0
     """The version that the last message brings the client to, if it arrives."""
+    same_as: int = -1
+    same: int = -1
+    """At this version, the client's restriction was still equal to that at the version ``same_as``:
+    messages bring it from there, and the views of versions in between are not needed."""
     is_waiting: bool = False
     """Whether a request is not answered yet."""
     clone: int | None = None
@@ -93,6 +96,7 @@ class Server:
         self._tree.set_version(state.checkpoint.version)
         self._log = UpdateLog(state.checkpoint.version)
         self._history = History()
+        self._views = ViewCache(self._tree)
         self._clients: dict[str, ClientRecord] = {}
         self._sessions: dict[str, _Session] = {}
         self._due: set[str] = set()
@@ -110,7 +114,6 @@ class Server:
             self._clients[record.client] = record
             self._subscribe(record)
         self._round_start = self._log.version
-        self._views = _ViewCache(self._tree)
         self._decider = StatementDecider(self._tree, self._log, self._history)
 
     @classmethod
@@ -142,10 +145,14 @@ class Server:
         self._log.append(entry)
 
     def _subscribe(self, record: ClientRecord) -> None:
-        self._search.remove(record.client)
+        self._unsubscribe(record.client)
         self._search.add(record.client, record.subscription)
         if record.next_subscription is not None:
             self._search.add(record.client, record.next_subscription)
+
+    def _unsubscribe(self, client: str) -> None:
+        for subscription in self._search.remove(client):
+            self._views.forget(subscription)
 
     # State
 
@@ -200,7 +207,7 @@ class Server:
         """A client leaves for good."""
         if self._clients.pop(client, None) is not None:
             self._changes.clients[client] = None
-            self._search.remove(client)
+            self._unsubscribe(client)
         self._sessions.pop(client, None)
 
     def _clone(self, request: CloneRequest) -> None:
@@ -317,26 +324,30 @@ class Server:
         """Ends a round: the messages to the clients that requested one or are affected."""
         self._decide_statements()
         due, self._due = self._due, set()
+        changes = self._decider.take_changes()
         due.update(
             name
-            for name in self._search.affected(self._decider.take_changes())
+            for name in self._search.affected(changes)
             if name in self._sessions and self._sessions[name].is_online
         )
+        entries = self._log.after(max(self._round_start, self._log.start))
         due.update(
             each.client
-            for entry in self._log.after(max(self._round_start, self._log.start))
+            for entry in entries
             for each in entry.reports
             if each.client in self._sessions and self._sessions[each.client].is_online
         )
         self._round_start = self.version
-        self._views.begin_round(self.version)
+        self._views.begin_round(
+            self.version, entries, self._search.reselecting(changes) if changes else ()
+        )
         messages: list[Message] = []
         for name in sorted(due):
             messages += self._messages(name, self._views)
         self._trim()
         return messages
 
-    def _messages(self, name: str, views: _ViewCache) -> Iterable[Message]:
+    def _messages(self, name: str, views: ViewCache) -> Iterable[Message]:
         session = self._sessions.get(name)
         if session is None:
             return
@@ -357,12 +368,15 @@ class Server:
             since = max(session.sent, record.version)
             if since < self._log.start:
                 return
-            message = self._update(record, since, views)
+            same = session.same if session.same_as == since else since
+            message = self._update(record, since, same, views)
             if was_requested or message.patch is not None or message.reports:
                 session.sent = self.version
                 yield message
+            elif message.epoch == message.since_epoch:
+                session.same_as, session.same = since, self.version
 
-    def _clone_answer(self, record: ClientRecord, number: int, views: _ViewCache) -> CloneAnswer:
+    def _clone_answer(self, record: ClientRecord, number: int, views: ViewCache) -> CloneAnswer:
         view = views.current(record.subscription)
         patch = self._tree.patch(self._tree.empty_view(), view, since=self.version)
         return CloneAnswer(
@@ -374,9 +388,13 @@ class Server:
             snapshot=patch or b"",
         )
 
-    def _update(self, record: ClientRecord, since: int, views: _ViewCache) -> UpdateMessage:
+    def _update(
+        self, record: ClientRecord, since: int, same: int, views: ViewCache
+    ) -> UpdateMessage:
+        """The message that brings a client from a version to the current one; its restriction at
+        the version ``same`` is equal to that at ``since``."""
         wanted = record.next_subscription or record.subscription
-        patch = views.patch(record.subscription, wanted, since)
+        patch = views.patch(record.subscription, wanted, same)
         entries = self._log.after(since)
         reports = [
             each.report
@@ -427,56 +445,3 @@ class Server:
         with self._tree.at_version(start):
             snapshot = self._tree.snapshot()
         self._changes.checkpoint = Checkpoint(start, snapshot)
-
-
-class _ViewCache:
-    """Restrictions and patches of a round; clients with equal subscriptions share them.
-
-    The restrictions are kept for the next round, in which most clients have the version of this
-    one. They are valid until nodes of the tree are forgotten.
-    """
-
-    def __init__(self, tree: DocumentTree) -> None:
-        self._tree = tree
-        self._version = -1
-        self._current: dict[SyncSubscription, View] = {}
-        self._previous: dict[SyncSubscription, View] = {}
-        self._previous_version = -1
-        self._patches: dict[tuple[SyncSubscription, SyncSubscription, int], bytes | None] = {}
-
-    def begin_round(self, version: int) -> None:
-        """The views of the last round become the previous ones."""
-        if version != self._version:
-            self._previous, self._previous_version = self._current, self._version
-            self._current, self._version = {}, version
-        self._patches = {}
-        nodes = sum(map(len, self._previous.values()))
-        while nodes > CACHED_VIEW_NODES_MAX:
-            nodes -= len(self._previous.pop(next(iter(self._previous))))
-
-    def clear(self) -> None:
-        """Nodes of the tree are forgotten."""
-        self._current, self._previous, self._patches = {}, {}, {}
-
-    def current(self, subscription: SyncSubscription) -> View:
-        """The restriction of the document."""
-        view = self._current.get(subscription)
-        if view is None:
-            view = self._current[subscription] = self._tree.view(subscription.compiled)
-        return view
-
-    def _at(self, subscription: SyncSubscription, version: int) -> View:
-        if version == self._version:
-            return self.current(subscription)
-        if version == self._previous_version and subscription in self._previous:
-            return self._previous[subscription]
-        with self._tree.at_version(version):
-            return self._tree.view(subscription.compiled)
-
-    def patch(self, before: SyncSubscription, after: SyncSubscription, since: int) -> bytes | None:
-        """The patch from one restriction, at a version, to another, now."""
-        key = before, after, since
-        if key not in self._patches:
-            new = self.current(after)
-            self._patches[key] = self._tree.patch(self._at(before, since), new, since=since)
-        return self._patches[key]

@@ -8,13 +8,9 @@ from penstock.lab.experiment_tables import ExperimentResults
 from penstock.lab.xsync.claims import claims
 from penstock.lab.xsync.found_in_vain import found_in_vain
 from penstock.lab.xsync.histories import conflicts, forwarding
+from penstock.lab.xsync.merging import merging
 from penstock.lab.xsync.scale import FULL, QUICK
 from penstock.lab.xsync.search_cost import by_dtd, by_length, by_queries
-
-MISSING = (
-    "The messages and bytes that merging saves are missing: they need the encoded messages of the"
-    " synchronisation server."
-)
 
 
 def run(*, quick: bool, progress: Progress) -> ExperimentResults:
@@ -30,6 +26,7 @@ def run(*, quick: bool, progress: Progress) -> ExperimentResults:
         found_in_vain(scale, progress),
         conflicts(scale, progress),
         forwarding(scale, progress),
+        merging(scale, progress),
         claims(figures),
     ]
-    return ExperimentResults("xsync", quick, this_machine(), tuple(tables), (MISSING,))
+    return ExperimentResults("xsync", quick, this_machine(), tuple(tables))

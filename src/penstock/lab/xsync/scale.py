@@ -30,6 +30,8 @@ class Scale:
     judged_operations: int
     histories: int
     """Histories whose conflicts and forwarded statements are counted."""
+    merged_statements: tuple[int, ...]
+    """Statements in a round whose messages are counted, merged and not."""
 
 
 FULL = Scale(
@@ -41,6 +43,7 @@ FULL = Scale(
     judged_clients=400,
     judged_operations=60,
     histories=300,
+    merged_statements=(1, 10, 100, 1_000),
 )
 QUICK = Scale(
     queries=20_000,
@@ -51,4 +54,5 @@ QUICK = Scale(
     judged_clients=100,
     judged_operations=20,
     histories=20,
+    merged_statements=(1, 10, 100),
 )

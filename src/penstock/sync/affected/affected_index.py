@@ -14,7 +14,7 @@ from penstock.language.xpath.namespaces import check_namespaces
 from penstock.native import native
 from penstock.sync.affected.change import Change, LabelPath
 from penstock.sync.limits import AFFECTED_CACHE_BYTES_MAX, AFFECTED_SUBSCRIPTIONS_MAX
-from penstock.sync.reference.affected import ReferenceAffected
+from penstock.sync.reference.affected import Observation, ReferenceAffected
 
 ENGINES = ("automaton", "reference")
 """The engines; the first is the default."""
@@ -96,6 +96,9 @@ class AffectedIndex:
         Bytes of cached automaton states; at the limit, the cache is cleared.
     subscriptions_max
         Maximum number of subscriptions.
+    selection_only
+        Whether to find only subscriptions that may select other nodes than before: what changes
+        inside of a selected node does not count, unless a predicate looks at it.
 
     Examples
     --------
@@ -114,17 +117,18 @@ class AffectedIndex:
         engine: str | None = None,
         cache_bytes_max: int = AFFECTED_CACHE_BYTES_MAX,
         subscriptions_max: int = AFFECTED_SUBSCRIPTIONS_MAX,
+        selection_only: bool = False,
     ) -> None:
         if engine is None:
             engine = ENGINES[0] if native is not None else ENGINES[1]
         if engine not in ENGINES:
             raise error("engine.unknown", f"unknown engine `{engine}`")
         if engine == "reference":
-            self._engine: Engine = _ReferenceEngine(schema)
+            self._engine: Engine = _ReferenceEngine(schema, selection_only=selection_only)
         elif native is None:
             raise error("native.missing", f"the engine `{engine}` is part of the native core")
         else:
-            self._engine = NativeAffected(schema, cache_bytes_max)
+            self._engine = NativeAffected(schema, cache_bytes_max, selection_only=selection_only)
         self._subscriptions_max = subscriptions_max
         # By handle. Replaced when handles change, so that results keep what they refer to.
         self._ids: list[str] = []
@@ -219,9 +223,15 @@ class AffectedIndex:
 class NativeAffected:
     """The engine of the native core."""
 
-    def __init__(self, schema: PathUniverse | None, cache_bytes_max: int) -> None:
+    def __init__(
+        self,
+        schema: PathUniverse | None,
+        cache_bytes_max: int,
+        *,
+        selection_only: bool = False,
+    ) -> None:
         rules = None if schema is None else _rules(schema)
-        self._index = native.AffectedIndex(rules, cache_bytes_max)
+        self._index = native.AffectedIndex(rules, cache_bytes_max, selection_only)
 
     def add_many(
         self, queries: Sequence[str], namespaces: Mapping[str, str], default_namespace: str
@@ -264,8 +274,9 @@ class NativeAffected:
 class _ReferenceEngine:
     """The definition, one subscription at a time."""
 
-    def __init__(self, schema: PathUniverse | None) -> None:
+    def __init__(self, schema: PathUniverse | None, *, selection_only: bool) -> None:
         self._schema = schema
+        self._selected = Observation.EXISTENCE if selection_only else Observation.SUBTREE
         self._subscriptions: dict[int, ReferenceAffected] = {}
         self._next = 0
 
@@ -275,7 +286,9 @@ class _ReferenceEngine:
         refused: dict[int, QueryError] = {}
         for position, query in enumerate(queries):
             try:
-                subscription = ReferenceAffected.parsed(query, namespaces, default_namespace)
+                subscription = ReferenceAffected.parsed(
+                    query, namespaces, default_namespace, selected=self._selected
+                )
             except QueryError as problem:
                 refused[position] = problem
                 continue

@@ -52,11 +52,13 @@ Node = tuple[LabelPath, Kind, Name]
 """A node: the elements down to it, its kind, and the name of an attribute."""
 
 
-def observed_paths(query: Query) -> dict[Steps, Observation]:
-    """What a query observes."""
+def observed_paths(
+    query: Query, selected: Observation = Observation.SUBTREE
+) -> dict[Steps, Observation]:
+    """What a query observes; ``selected`` is what it observes at the nodes that it selects."""
     found: dict[Steps, Observation] = {}
     for branch in query.branches:
-        for path, what in _observed_by_path((), branch, Observation.SUBTREE):
+        for path, what in _observed_by_path((), branch, selected):
             if path:
                 found[path] = max(what, found.get(path, what))
     return found
@@ -101,11 +103,16 @@ class ReferenceAffected:
 
     @classmethod
     def parsed(
-        cls, query: str, namespaces: Mapping[str, str], default_namespace: str
+        cls,
+        query: str,
+        namespaces: Mapping[str, str],
+        default_namespace: str,
+        *,
+        selected: Observation = Observation.SUBTREE,
     ) -> ReferenceAffected:
         """The subscription of a query."""
         parsed = parse(query, namespaces=namespaces, default_namespace=default_namespace)
-        return cls(observed_paths(parsed))
+        return cls(observed_paths(parsed, selected))
 
     def may_be_affected(self, touches: Iterable[Touch], schema: PathUniverse | None) -> bool:
         """Whether one of the touched nodes is relevant for what is observed."""
