@@ -12,8 +12,11 @@ import pytest
 from pyspark.sql import SparkSession
 
 from penstock.cli.commands import doctor
+from penstock.pipeline.session import SETTINGS as COMMAND_SETTINGS
 
 REPOSITORY = Path(__file__).resolve().parents[3]
+
+CHECKPOINT_MANAGER = "spark.sql.streaming.checkpointFileManagerClass"
 
 SETTINGS = {
     # Two cores, to expose code that only works in one task.
@@ -32,6 +35,8 @@ SETTINGS = {
     "spark.sql.session.timeZone": "UTC",
     # Tests check failures in Python; the JVM's log of expected ones is noise.
     "spark.log.level": "OFF",
+    # As commands do: the default starts 20 processes per micro-batch.
+    CHECKPOINT_MANAGER: COMMAND_SETTINGS[CHECKPOINT_MANAGER],
     # An idle stream polls again immediately instead of after 10 ms.
     "spark.sql.streaming.pollingDelay": "1",
 }
