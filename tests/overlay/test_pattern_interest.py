@@ -19,6 +19,7 @@ from penstock.overlay import (
     PatternModel,
     PeerOptions,
 )
+from penstock.overlay.pattern_containment import PatternContainment
 from penstock.overlay.peer_messages import FilterStatement, Forward, Replay, Replayed
 from penstock.overlay.simulation import (
     NetworkOptions,
@@ -190,6 +191,37 @@ def test_malformed_interests_are_refused(encoded: bytes) -> None:
     assert problem.value.code == "overlay.message"
     with pytest.raises(OverlayError):
         PatternModel().decode_document(encoded, b"<a/>")
+
+
+steps = st.tuples(st.sampled_from(["/", "//"]), st.sampled_from(["a", "b", "*", "a[b]", "b[a][*]"]))
+paths = st.lists(steps, min_size=1, max_size=3).map(lambda given: "".join(map("".join, given)))
+
+
+@given(st.lists(st.lists(paths, min_size=1, max_size=4), min_size=1, max_size=4))
+def test_remembered_containment_gives_the_aggregate_of_routers(
+    given_paths: list[list[str]],
+) -> None:
+    model, reference = PatternModel(), PatternModel()
+    reference._containment = PatternContainment(patterns_max=0)
+    interests = [model.interest(xpath=each) for each in given_paths]
+    union, aggregate = model.union(interests), reference.union(interests)
+    assert reference.covers(union, aggregate)
+    assert reference.covers(aggregate, union)
+    assert len(union.patterns) == len(aggregate.patterns)
+    for one in (*interests, union):
+        assert reference.covers(union, one)
+        for other in interests:
+            assert model.covers(one, other) == reference.covers(one, other)
+
+
+def test_a_process_with_too_many_patterns_aggregates_as_routers_do() -> None:
+    model = PatternModel()
+    model._containment = PatternContainment(patterns_max=2)
+    parts = [model.interest(xpath=[path]) for path in ("/a", "/b", "/b/c", "/d")]
+    union = model.union(parts)
+    assert sorted(map(str, union.patterns)) == ["/a", "/b", "/d"]
+    assert model.covers(union, parts[2])
+    assert not model.covers(parts[0], parts[3])
 
 
 def test_a_union_needs_a_node() -> None:

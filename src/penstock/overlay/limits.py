@@ -71,6 +71,10 @@ INTEREST_NODES_MAX: Final[int] = 4_096
 """Pattern nodes of an aggregate filter. Past it, patterns are merged, at the cost of extraneous
 documents."""
 
+COMPARED_PATTERNS_MAX: Final[int] = 1_024
+"""Distinct patterns whose containment in each other a process remembers. Filters with others are
+aggregated as routers do it."""
+
 MATCHED_DOCUMENTS_MAX: Final[int] = 1_024
 """Documents whose matches a pattern matcher remembers."""
 

@@ -13,6 +13,7 @@ from penstock.links.document_messages import document_from_message, document_to_
 from penstock.links.message import Message
 from penstock.overlay.interest import Interest
 from penstock.overlay.limits import INTEREST_NODES_MAX, INTEREST_PATTERNS_MAX
+from penstock.overlay.pattern_containment import PatternContainment
 from penstock.overlay.pattern_matcher import PatternMatcher
 from penstock.overlay.summary_tree import DataSummaryTree
 from penstock.routing import AggregatedSet, Pattern, digest_of
@@ -128,7 +129,9 @@ class PatternModel:
         self.matcher = PatternMatcher() if matcher is None else matcher
         self.nothing = PatternInterest(())
         self._union = lru_cache(maxsize=4_096)(self._union_of)
-        self._covers = lru_cache(maxsize=65_536)(_covers)
+        self._covers = lru_cache(maxsize=65_536)(self._is_covered)
+        self._containment = PatternContainment()
+        self._bits = lru_cache(maxsize=4_096)(self._bits_of)
 
     def interest(
         self, *, xpath: Iterable[str] = (), keywords: Iterable[str] = ()
@@ -151,10 +154,26 @@ class PatternModel:
         patterns = {pattern.key: pattern for each in interests for pattern in each.patterns}
         if len(patterns) <= 1:
             return PatternInterest(patterns.values())
+        bits = 0
+        for each in interests:
+            bits |= self._bits(each) or 0
+        if all(self._bits(each) is not None for each in interests):
+            found = self._containment.maximal(bits)
+            if sum(pattern.size for pattern in found) <= self._nodes_max:
+                return PatternInterest(found)
         built = AggregatedSet.build(
             dict(sorted(patterns.items())), bound=self._nodes_max, refine=False
         )
         return PatternInterest(built.roots)
+
+    def _bits_of(self, interest: PatternInterest) -> int | None:
+        return self._containment.bits_of(interest.patterns)
+
+    def _is_covered(self, interest: PatternInterest, other: PatternInterest) -> bool:
+        own, others = self._bits(interest), self._bits(other)
+        if own is None or others is None:
+            return _covers(interest, other)
+        return self._containment.covers(own, others)
 
     def covers(self, interest: PatternInterest, other: PatternInterest) -> bool:
         """Whether every pattern of ``other`` is proved to be contained in one of ``interest``."""
