@@ -10,6 +10,7 @@ import pytest
 from penstock.lab.overlay import codd
 from penstock.lab.overlay.bucket_configuration import BucketConfiguration
 from penstock.lab.overlay.fault_runs import FaultConfiguration, run_churn, run_disaster
+from penstock.lab.overlay.informed_tree import informed_overhead
 from penstock.lab.overlay.overlay_runs import (
     Policy,
     run_overlay,
@@ -40,6 +41,15 @@ def test_a_run_is_repeatable_and_its_measures_agree() -> None:
     assert not plain.moves
     assert one.late_overhead < plain.late_overhead
     assert plain.interior_overhead > plain.system_overhead > 0
+
+
+def test_a_tree_built_with_all_documents_known() -> None:
+    nested = [0b1, 0b11, 0b111, 0b111]
+    assert informed_overhead(nested, fan_out=1) == 0
+    # In a chain, the first of two peers receives the documents of the other as well.
+    assert informed_overhead([0b0011, 0b1100], fan_out=1) == pytest.approx(2 / 6)
+    assert informed_overhead([0b0011, 0b1100], fan_out=2) == 0
+    assert informed_overhead([0, 0], fan_out=1) == 0
 
 
 def test_brokers_see_the_same_documents() -> None:

@@ -153,6 +153,12 @@ class Membership(ReorganisationPart):
             case _:
                 pass
 
+    def awaited_answers(self) -> set[str]:
+        """Peers whose answers are awaited: to an attach attempt, or to a request for a place."""
+        if self.state in SEEKS_PLACE:
+            return set(self._unanswered)
+        return {self.target} if self.state in ATTEMPTS and self.target is not None else set()
+
     def unreachable(self, peer: str, now: float) -> None:
         """A driver cannot connect to a peer: nothing that is awaited of it will come.
 

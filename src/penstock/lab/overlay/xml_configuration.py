@@ -26,13 +26,21 @@ class EvaluatedData:
         # Before the first document, so that one pass is enough.
         self.matcher.bits_of(each for one in self.interests for each in one.patterns)
 
+    def bitmaps(self) -> list[int]:
+        """For each query the documents that it matches, as bits."""
+        matches = self.model.matches
+        return [
+            sum(
+                1 << number
+                for number, document in enumerate(self.documents)
+                if matches(interest, document)
+            )
+            for interest in self.interests
+        ]
+
     def selectivity(self) -> float:
         """The share of documents that a query matches, on average."""
-        matches = sum(
-            self.model.matches(interest, document)
-            for document in self.documents
-            for interest in self.interests
-        )
+        matches = sum(bits.bit_count() for bits in self.bitmaps())
         return matches / (len(self.documents) * len(self.interests))
 
 

@@ -69,7 +69,8 @@ class Budget:
     duplicates: int = 0
     time_outs: int = 1
     silences: int = 0
-    """Parents or children that are taken for dead although they live."""
+    """Peers that are taken for dead although they live: parents or children that are silent, and
+    others to which no connection can be made."""
 
     heartbeats: int = 0
     documents: int = 1
@@ -407,6 +408,9 @@ class _Explorer:
             for child in member.children:
                 lose = partial(_lose_child, child=child)
                 yield f"{name} loses {child}", self._applied(fewer, name, lose)
+            for other in sorted(member.awaited_answers()):
+                fail = partial(_fail_to_reach, other=other)
+                yield f"{name} cannot reach {other}", self._applied(fewer, name, fail)
 
     def _commands(self, state: WorldState) -> Iterator[tuple[str, WorldState]]:
         budget = state.budget
@@ -619,6 +623,10 @@ def _lose_child(peer: Peer, child: str) -> list[PeerOutput]:
 
 def _lose_parent(peer: Peer) -> list[PeerOutput]:
     return _run(peer, lambda member: member.lose_parent(0.0))
+
+
+def _fail_to_reach(peer: Peer, other: str) -> list[PeerOutput]:
+    return peer.unreachable(other, 0.0)
 
 
 def _take_place(peer: Peer, place: Place) -> list[PeerOutput]:
