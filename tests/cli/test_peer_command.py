@@ -29,6 +29,8 @@ JOIN = ("peer", "--join", "127.0.0.1:9", "--insecure")
         ((*SOURCE, "missing.xml"), "missing.xml"),
         ((*SOURCE, "--watch", "missing"), "does not exist"),
         ((*SOURCE, "--metrics", "unix:here"), "HOST:PORT"),
+        ((*SOURCE, "--tls-certificate", __file__), "give a certificate and its key"),
+        ((*SOURCE, "--tls-key", __file__), "give a certificate and its key"),
     ],
 )
 def test_wrong_command_lines(arguments: tuple[str, ...], words: str) -> None:

@@ -11,7 +11,17 @@ import pytest
 
 from penstock.documents import Document, Header
 from penstock.errors import OverlayError
-from penstock.links import GroupToken, Link, Message, TcpAddress, UnixAddress, connect, run
+from penstock.links import (
+    ClientTls,
+    GroupToken,
+    Link,
+    Message,
+    ServerTls,
+    TcpAddress,
+    UnixAddress,
+    connect,
+    run,
+)
 from penstock.overlay import BucketModel, MembershipState, MessageCodec, PatternModel
 from penstock.overlay.peer_messages import Add, Seeds, SeedsRequest
 from penstock.service.metrics import MetricsServer
@@ -20,6 +30,7 @@ from penstock.service.peer.limits import PUBLISHED_DOCUMENT_BYTES_MAX
 from penstock.service.peer.options import PeerServiceOptions, read_token
 from penstock.service.peer.publication import documents_in, documents_of_lines
 from penstock.service.peer.status import decode_status, metrics_text
+from support.links.certificates import Authority
 from support.service.running_peers import LOCAL, RunningPeer, peer_options, running_peer, until
 
 TOKEN = b"0123456789abcdef"
@@ -226,6 +237,37 @@ def test_clients_that_ask_are_no_peers() -> None:
             await link.drain()
             await link.close()
             assert source.service.status().counters["malformed"] == 1
+
+    run(main())
+
+
+def test_links_of_peers_can_be_encrypted(tmp_path: Path) -> None:
+    authority, other = (Authority.create(tmp_path, name) for name in ("authority", "other"))
+
+    def secured(name: str, trusted: Authority = authority) -> dict[str, object]:
+        certificate, key = trusted.sign(name)
+        return {
+            "token": TOKEN,
+            "server_tls": ServerTls(certificate=certificate, key=key),
+            "client_tls": ClientTls(authorities=trusted.path),
+        }
+
+    async def main() -> None:
+        async with (
+            running_peer("source", is_source=True, fan_out=1, **secured("source")) as source,
+            running_peer("one", fan_out=1, **secured("one")) as one,
+            running_peer("two", **secured("two")) as two,
+        ):
+            await one.join(source, "/a")
+            await two.join(source, "/b")
+            await source.publish(b"<a/>", b"<b/>")
+            await until(lambda: one.deliveries() and two.deliveries())
+            assert two.service.status().trees[0].path == (source.name, one.name)
+            # Whoever trusts another authority, or uses no encryption, is not answered.
+            for values in (secured("eve", other), {"token": TOKEN}):
+                with pytest.raises(OverlayError) as caught:
+                    await ask_peer(source.service.address, peer_options("eve", **values))
+                assert caught.value.code == "overlay.unreachable"
 
     run(main())
 
