@@ -3,23 +3,32 @@
     python benchmarks/sync_histories.py --histories 100000 --report REPORT
 
 Options of the histories (faults, clients, size) vary with the seed. Every divergence is printed
-with its seed; the exit status is 1 if there was one.
+with its seed; the exit status is 1 if there was one. SIGTERM and ``--minutes`` end the run with a
+report of what was done.
 """
 
 from __future__ import annotations
 
 import argparse
 import resource
+import signal
 import sys
+import threading
 import time
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import fields
 from multiprocessing import get_context
 from pathlib import Path
 
+from pyspark.sql import SparkSession
+
+from penstock.pipeline import history_replay
 from penstock.sync.simulation import HistoryOptions, HistorySummary, options_of_seed, run_history
 
-CHUNK = 100
+CHUNK = 50
+JOB_CHUNKS = 20
+"""Tasks of a Spark job, each of a chunk."""
 
 
 def run_chunk(first: int) -> tuple[Counter[str], list[str]]:
@@ -44,6 +53,33 @@ def _counts(summary: HistorySummary) -> Counter[str]:
     return Counter(numbers) + Counter({f"reported: {k}": v for k, v in summary.outcomes.items()})
 
 
+def _results(
+    seeds: range, processes: int, master: str | None
+) -> Iterator[tuple[Counter[str], list[str]]]:
+    """The results of chunks in order, so that those of a stopped run are of consecutive seeds."""
+    if master is None:
+        with get_context("spawn").Pool(processes) as pool:
+            yield from pool.imap(run_chunk, seeds)
+    else:
+        yield from _spark_results(seeds, master)
+
+
+def _spark_results(seeds: range, master: str) -> Iterator[tuple[Counter[str], list[str]]]:
+    spark = SparkSession.builder.master(master).config("spark.ui.enabled", "false").getOrCreate()
+    chunk = JOB_CHUNKS * CHUNK
+    for first in range(seeds.start, seeds.stop, chunk):
+        last = min(first + chunk, seeds.stop)
+        replayed = history_replay.replay_histories(
+            spark, range(first, last), partitions=JOB_CHUNKS
+        ).collect()
+        counts = Counter({"histories": len(replayed)})
+        for name in history_replay.COUNTS:
+            counts[name] = sum(row[name] or 0 for row in replayed)
+        failed = [f"seed {row['seed']}: {row['failure']}" for row in replayed if row["failure"]]
+        yield counts, failed
+    spark.stop()
+
+
 def main() -> int:
     """Runs the histories and writes the report."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -51,23 +87,24 @@ def main() -> int:
     parser.add_argument("--first", type=int, default=0, help="first seed")
     parser.add_argument("--processes", type=int, default=1)
     parser.add_argument("--minutes", type=float, default=None, help="stop after this time")
+    parser.add_argument("--spark", metavar="MASTER", help="run as a Spark job, such as local[2]")
     parser.add_argument("--report", type=Path, default=None)
     arguments = parser.parse_args()
     start = time.monotonic()
     counts: Counter[str] = Counter()
     failures: list[str] = []
     seeds = range(arguments.first, arguments.first + arguments.histories, CHUNK)
-    wave = arguments.processes * 4
-    with get_context("spawn").Pool(arguments.processes) as pool:
-        for at in range(0, len(seeds), wave):
-            for done, failed in pool.map(run_chunk, seeds[at : at + wave], chunksize=1):
-                counts += done
-                failures += failed
-                for failure in failed:
-                    print(failure, flush=True)
-            print(f"{counts['histories']} histories, {len(failures)} failed", flush=True)
-            if arguments.minutes and time.monotonic() - start > 60 * arguments.minutes:
-                break
+    stopped = threading.Event()
+    signal.signal(signal.SIGTERM, lambda *_: stopped.set())
+    for done, failed in _results(seeds, arguments.processes, arguments.spark):
+        counts += done
+        failures += failed
+        for failure in failed:
+            print(failure, flush=True)
+        print(f"{counts['histories']} histories, {len(failures)} failed", flush=True)
+        is_late = arguments.minutes and time.monotonic() - start > 60 * arguments.minutes
+        if is_late or stopped.is_set():
+            break
     report = _report(counts, failures, arguments.first)
     print(report)
     if arguments.report is not None:

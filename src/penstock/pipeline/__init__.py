@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from penstock.pipeline.delivery_stream import start_stream as start_stream
     from penstock.pipeline.document_matching import match_documents as match_documents
     from penstock.pipeline.document_matching import matches_of as matches_of
+    from penstock.pipeline.history_replay import replay_histories as replay_histories
     from penstock.pipeline.inbox_stream import run_workspace as run_workspace
     from penstock.pipeline.outcome_expression import outcome_column as outcome_column
     from penstock.pipeline.progress import BatchProgress as BatchProgress
@@ -67,6 +68,7 @@ _MODULES = {
     "read_column": ".readers",
     "read_directory": ".readers",
     "read_records": ".readers",
+    "replay_histories": ".history_replay",
     "route_documents": ".routed_documents",
     "run_workspace": ".inbox_stream",
     "start_stream": ".delivery_stream",
@@ -96,6 +98,7 @@ __all__ = [
     "read_column",
     "read_directory",
     "read_records",
+    "replay_histories",
     "route_documents",
     "run_workspace",
     "start_stream",

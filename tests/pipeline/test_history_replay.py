@@ -1,0 +1,35 @@
+"""Histories of synchronisation as a Spark job."""
+
+from __future__ import annotations
+
+import pytest
+from pyspark.sql import SparkSession
+
+from penstock.pipeline import history_replay, replay_histories
+from penstock.sync.simulation import Divergence, HistorySummary, options_of_seed, run_history
+from support.contracts.native_engines import needs_native
+
+pytestmark = needs_native
+
+
+def test_every_seed_is_replayed_once(spark: SparkSession) -> None:
+    seeds = range(3, 15, 2)
+    rows = replay_histories(spark, seeds, partitions=2).orderBy("seed").collect()
+    assert [row["seed"] for row in rows] == list(seeds)
+    for row in rows:
+        assert row["failure"] is None
+        summary = run_history(row["seed"], options_of_seed(row["seed"]))
+        for name in history_replay.COUNTS:
+            assert row[name] == getattr(summary, name)
+
+
+def test_a_divergence_is_the_result_of_its_seed(monkeypatch: pytest.MonkeyPatch) -> None:
+    def diverging(seed: int, options: object) -> HistorySummary:
+        if seed == 2:
+            raise Divergence("client1 differs")
+        return HistorySummary(statements=seed)
+
+    monkeypatch.setattr(history_replay, "run_history", diverging)
+    rows = [history_replay._replayed(seed) for seed in (1, 2)]
+    assert rows[0]["statements"] == 1
+    assert rows[1] == {"seed": 2, "failure": "Divergence: client1 differs"}
