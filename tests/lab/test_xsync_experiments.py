@@ -11,6 +11,7 @@ from penstock.lab import xsync
 from penstock.lab.experiment_tables import ResultTable
 from penstock.lab.xsync.document_types import Expressions, Population, RandomDtd, expression
 from penstock.lab.xsync.engines import PenstockEngine, XSyncEngine
+from penstock.lab.xsync.peers import PEERS
 from penstock.lab.xsync.scale import DEPTH_MAX, QUICK
 from penstock.native import native
 
@@ -27,6 +28,7 @@ TINY = replace(
     judged_operations=5,
     histories=4,
     merged_statements=(1, 8),
+    peer_exchanges=1,
 )
 
 
@@ -41,7 +43,15 @@ def tables() -> dict[str, ResultTable]:
 @needs_native
 def test_every_figure_is_reproduced(tables: dict[str, ResultTable]) -> None:
     figures = {f"fig{number}" for number in range(4, 12)}
-    assert set(tables) == {*figures, "vain", "conflicts", "forwarding", "merging", "claims"}
+    assert set(tables) == {
+        *figures,
+        "vain",
+        "conflicts",
+        "forwarding",
+        "merging",
+        "peers",
+        "claims",
+    }
     for table in tables.values():
         assert table.rows
         assert {len(row) for row in table.rows} == {len(table.columns)}
@@ -92,6 +102,25 @@ def test_merging_saves_messages(tables: dict[str, ResultTable]) -> None:
             assert merged < separate
         if what == "messages":
             assert separate < broadcast
+
+
+@needs_native
+@pytest.mark.parametrize("name", PEERS)
+def test_replicas_of_peers_converge(name: str) -> None:
+    package, make = PEERS[name]
+    if package is not None:
+        pytest.importorskip(package)
+    pair = make()
+    pair.change(0, 3, "7")
+    pair.change(1, 4, "8")
+    assert pair.exchange() > 0
+    for replica in (0, 1):
+        prices = pair.prices(replica)
+        assert (prices[3], prices[4], prices[5]) == ("7", "8", "0")
+    pair.change(0, 3, "1")
+    pair.change(1, 3, "2")
+    pair.exchange()
+    assert pair.prices(0) == pair.prices(1)
 
 
 @pytest.mark.parametrize("size", [1, 2, 10, 100])

@@ -32,6 +32,8 @@ class Scale:
     """Histories whose conflicts and forwarded statements are counted."""
     merged_statements: tuple[int, ...]
     """Statements in a round whose messages are counted, merged and not."""
+    peer_exchanges: int
+    """Exchanges of two replicas, with Penstock and with other libraries."""
 
 
 FULL = Scale(
@@ -44,6 +46,7 @@ FULL = Scale(
     judged_operations=60,
     histories=300,
     merged_statements=(1, 10, 100, 1_000),
+    peer_exchanges=50,
 )
 QUICK = Scale(
     queries=20_000,
@@ -55,4 +58,5 @@ QUICK = Scale(
     judged_operations=20,
     histories=20,
     merged_statements=(1, 10, 100),
+    peer_exchanges=5,
 )
