@@ -61,10 +61,9 @@ def main() -> int:
             if given.progress is not None:
                 given.progress.write_text(json.dumps(asdict(progress)), encoding="utf-8")
             say(f"{progress.cases} cases, {len(progress.failures)} failed")
-    if progress.cases >= given.cases:
-        text = report(progress)
-        say(text)
-        RESULT.write_text(text, encoding="utf-8")
+    text = report(progress, given.cases)
+    say(text)
+    RESULT.write_text(text, encoding="utf-8")
     return 1 if progress.failures else 0
 
 
@@ -80,13 +79,14 @@ def check_cases(numbers: Iterable[int]) -> tuple[Counter[str], list[str]]:
     return counts, failures
 
 
-def report(progress: Progress) -> str:
+def report(progress: Progress, wanted: int) -> str:
     """The result as it is committed."""
     counts = Counter(progress.counts)
     lines = [
         "make fuzz: documents routed with annotations and without",
         str(this_machine()),
         "",
+        *([f"stopped after {progress.cases} of {wanted} cases"] if progress.cases < wanted else []),
         f"{progress.cases} cases: {progress.cases // CASES_OF_NETWORK} networks of 2 to 7 routers,"
         f" {CASES_OF_NETWORK} sets of annotations each",
         f"{counts['deliveries']} deliveries, {counts['dead']} refusals",

@@ -16,6 +16,7 @@ import typer
 from rich.table import Table
 
 from penstock.cli.commands.publish import login_name
+from penstock.cli.commands.router_tree import tree
 from penstock.cli.console import note, plural, print_json, print_line, print_table, progress
 from penstock.cli.document_inputs import DocumentInput, document_inputs
 from penstock.cli.document_text import decode_for_display
@@ -238,6 +239,9 @@ def status(*, workspace: WorkspaceOption = Path(), as_json: JsonOption = False) 
         print_line(f"deliveries that wait for {name}: {waiting:,}")
     for name, count in found["counters"].items():
         print_line(f"{name.replace('_', ' ')}: {count:,}")
+
+
+router_app.command("tree")(tree)
 
 
 @router_app.command("forget")
