@@ -40,6 +40,7 @@ def document_to_message(document: Document, *, annotations: bytes = b"", kind: i
 
     Examples
     --------
+    >>> from penstock.documents import Header
     >>> document = Document(b"<a/>", Header(publisher="wire", id="7"))
     >>> message = document_to_message(document, annotations=b"x")
     >>> message.body

@@ -403,12 +403,12 @@ class Router:
         UnknownSubscriptionError
             ``subscription.unknown``. Nothing is changed.
         """
+        if type(input_) is MessageReceived and type(input_.message) is ForwardedDocument:
+            source = self._neighbour(input_.neighbour)
+            # Raises if the link is down, and changes nothing otherwise.
+            source.next_status(NeighbourInput.DOCUMENT)
+            return tuple(self._forwarded(input_.message, source, now))
         match input_:
-            case MessageReceived(neighbour=name, message=ForwardedDocument() as forwarded):
-                neighbour = self._neighbour(name)
-                # Raises if the link is down, and changes nothing otherwise.
-                neighbour.next_status(NeighbourInput.DOCUMENT)
-                return tuple(self._forwarded(forwarded, neighbour, now))
             case AddNeighbour(neighbour=name):
                 return tuple(self._add_neighbour(name))
             case LinkUp(neighbour=name, is_authenticated=is_authenticated):
@@ -714,7 +714,11 @@ class Router:
         report = source.received_gain.not_read(size)
         if report is not None and source.is_up:
             outputs.append(SendMessage(source.name, report))
-        outputs += self._deliver(document, None, subscriptions, now)
+        if self._conditional:
+            outputs += self._deliver(document, None, subscriptions, now)
+        elif subscriptions:
+            counts["deliveries"] += len(subscriptions)
+            outputs.append(delivered_to(subscriptions, document))
         for group, header in headers:
             neighbour = self._neighbours[self._index.names[group]]
             if (

@@ -5,7 +5,7 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
@@ -20,9 +20,6 @@ from penstock.cli.spark_options import (
     spark_options,
 )
 from penstock.errors import error
-
-if TYPE_CHECKING:
-    from pyspark.sql import Row
 
 SUFFIXES = (".txt", ".jsonl", ".csv")
 """Of subscription files."""
@@ -112,8 +109,9 @@ def tree(
             )
             deliveries = 0
             for row in shown.orderBy("document", "hop", "router").toLocalIterator():
-                deliveries += len(row.matches or ())
-                _show(row, as_json=as_json)
+                found = row.asDict(recursive=True)
+                deliveries += len(found["matches"] or ())
+                _show(found, as_json=as_json)
     if files is not None:
         note(f"tables of the routers: {written}")
     if as_json:
@@ -162,29 +160,17 @@ def _subscription_rows(folder: Path) -> Iterator[tuple[Any, ...]]:
                 )
 
 
-def _show(row: Row, *, as_json: bool) -> None:
+def _show(row: dict[str, Any], *, as_json: bool) -> None:
     matches = [
-        {"subscription": each.subscription, "subscriber": each.subscriber}
-        for each in row.matches or ()
+        {key: each[key] for key in ("subscription", "subscriber")} for each in row["matches"] or ()
     ]
+    forwards = row["forwards"] or []
+    refusal = None if row["error"] is None else row["error"]["code"]
     if as_json:
-        print_json(
-            {
-                "type": "routed",
-                "document": row.document,
-                "router": row.router,
-                "hop": row.hop,
-                "source": row.source,
-                "reading": row.reading,
-                "forwards": row.forwards or [],
-                "matches": matches,
-                "error": None if row.error is None else row.error.code,
-            }
-        )
+        found = {"forwards": forwards, "matches": matches, "error": refusal}
+        print_json({"type": "routed", **row, **found})
         return
-    parts = [f"read: {row.reading}"]
-    if row.error is not None:
-        parts = [f"refused: {row.error.code}"]
-    parts += [f"forwarded to {name}" for name in row.forwards or ()]
+    parts = [f"read: {row['reading']}" if refusal is None else f"refused: {refusal}"]
+    parts += [f"forwarded to {name}" for name in forwards]
     parts += [f"delivered to {each['subscriber']} ({each['subscription']})" for each in matches]
-    print_line(f"{row.document}  {row.router}  " + ", ".join(parts))
+    print_line(f"{row['document']}  {row['router']}  " + ", ".join(parts))
