@@ -50,7 +50,7 @@ def test_a_full_disk_stops_the_run_and_loses_nothing(
 
         with pytest.raises(PenstockError) as full:
             run(spark, workspace, RunConfig(), lambda _: None)
-        assert full.value.code == "workspace.full", full.value.__cause__
+        assert full.value.code == "workspace.full", f"{full.value}: {full.value.__cause__}"
 
         filler.unlink()
         run(spark, workspace, RunConfig(), lambda _: None)

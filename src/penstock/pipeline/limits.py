@@ -75,9 +75,9 @@ is sent to the workers with each task. About 300,000 subscriptions."""
 SHARDS_MAX: Final[int] = 256
 """Shards of the subscriptions of a workspace: every document is matched against each of them."""
 
-WORKER_START_RETRIES_MAX: Final[int] = 5
-"""Restarts of a stream whose Python workers did not start in time, as on a busy machine; then the
-run ends with ``pipeline.failed``."""
+WORKER_START_RETRIES_MAX: Final[int] = 12
+"""Restarts of a stream whose Python processes did not start within the ten seconds that Spark
+waits, as on a busy machine; then the run ends with `pipeline.failed`."""
 
 PARSED_PATTERNS_MAX: Final[int] = 65_536
 """Parsed patterns that a worker caches while it compares subscriptions; past it the least recently
