@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from penstock.sync import DocumentTree, SyncSubscription
+
 _SIZES: Final = b"\x06\x10"
 """Chunk and window size of the targets that read documents."""
 
@@ -77,6 +79,20 @@ def _queries_with(documents: tuple[bytes, ...], *queries: str) -> list[bytes]:
     return [lines + b"\n\n" + document for document in documents]
 
 
+def _tree_patches() -> list[bytes]:
+    """A snapshot, and patches between two versions, of the document that the target reads."""
+    tree = DocumentTree.read(b"<?p d?><a k='v'>x<b xmlns:p='urn:p'><p:c/></b><!--n--></a>")
+    found = [tree.snapshot()]
+    everything = SyncSubscription("/*").compiled
+    before = tree.view(everything)
+    tree.set_version(1)
+    tree.set_value("0.3", "y")
+    tree.delete("0.4")
+    found.append(tree.patch(before, tree.view(everything), since=0) or b"")
+    found.append(tree.patch(tree.empty_view(), tree.view(everything), since=1) or b"")
+    return found
+
+
 def seed_inputs() -> dict[str, list[bytes]]:
     """The seeds by target."""
     mapped = tuple(mapping + b"\0" + document for mapping in _MAPPINGS for document in _MATCHED)
@@ -98,4 +114,5 @@ def seed_inputs() -> dict[str, list[bytes]]:
             for change in [*changes, b"".join(changes) * 2]
             for kind in range(2)
         ],
+        "tree_patches": _tree_patches(),
     }

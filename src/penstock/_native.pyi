@@ -150,7 +150,7 @@ class Index:
 def process_cache_bytes() -> int: ...
 
 _Header: TypeAlias = list[tuple[str, str]]
-_Outcome: TypeAlias = tuple[Handles, Handles, dict[str, int], _Refusal | None]
+_Outcome: TypeAlias = tuple[Handles, Handles | None, WorkCounters, _Refusal | None]
 _Batch: TypeAlias = tuple[
     bytes,
     bytes,
@@ -289,6 +289,10 @@ class DocumentRewriter:
 class Handles:
     def __len__(self) -> int: ...
     def ids(self) -> tuple[str, ...]: ...
+
+@final
+class WorkCounters:
+    def by_name(self) -> dict[str, int]: ...
 
 _Routes: TypeAlias = tuple[list[int], list[tuple[int, bytes]], list[int], bool]
 

@@ -44,6 +44,7 @@ def test_every_parser_has_a_target_and_every_target_a_parser() -> None:
     assert sorted(listed) == sorted([*campaign.native_targets(), *campaign.python_targets()])
 
 
+@needs_native
 def test_native_targets_have_seeds_and_existing_dictionaries() -> None:
     seeds = seed_inputs()
     assert sorted(seeds) == sorted(campaign.native_targets())

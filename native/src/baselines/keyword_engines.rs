@@ -14,7 +14,6 @@ use crate::keywords::segment::KeywordSegment;
 use crate::keywords::store::KeywordSnapshot;
 use crate::keywords::token_dispatcher::{TokenDispatcher, TokenRoute};
 use crate::keywords::worker::KeywordWorker;
-use crate::subscription_store::class_set::OrderedClassSet;
 
 /// A keyword engine that finds all answers of all queries while it reads a document, as in the
 /// papers. The default engine matches first, then answers selected subscriptions.
@@ -102,12 +101,7 @@ impl KeywordEngine for KaleEngine {
         state.start_document(&self.kales[at], ResultKind::Matches)
     }
 
-    fn finish_matches(
-        &self,
-        _: &KeywordSegment,
-        sink: KaleSink<'_>,
-        matched: &mut OrderedClassSet,
-    ) {
+    fn finish_matches(&self, _: &KeywordSegment, sink: KaleSink<'_>, matched: &mut Vec<u32>) {
         add_matches(sink.finish().results(), matched);
     }
 }
@@ -174,12 +168,7 @@ impl KeywordEngine for KembEngine {
         state.start_document(&self.kembs[at], ResultKind::Matches)
     }
 
-    fn finish_matches(
-        &self,
-        _: &KeywordSegment,
-        sink: KembSink<'_>,
-        matched: &mut OrderedClassSet,
-    ) {
+    fn finish_matches(&self, _: &KeywordSegment, sink: KembSink<'_>, matched: &mut Vec<u32>) {
         let runner = sink.finish();
         self.counters.add(runner.counters());
         add_matches(runner.results(), matched);
@@ -198,9 +187,10 @@ impl BaselineEngine for KembEngine {
     }
 }
 
-fn add_matches(results: &BaselineResults, matched: &mut OrderedClassSet) {
-    let classes = results.matches().iter();
-    classes.for_each(|&class| matched.insert(class));
+fn add_matches(results: &BaselineResults, matched: &mut Vec<u32>) {
+    let first = matched.len();
+    matched.extend_from_slice(results.matches());
+    debug_assert!(matched[first..].is_sorted_by(|a, b| a < b));
 }
 
 fn add_answers(results: &BaselineResults, answers: &mut Vec<(u32, u32)>) {

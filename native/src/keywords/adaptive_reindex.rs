@@ -93,9 +93,7 @@ mod tests {
         let mut buffers = SearchBuffers::default();
         let presence = |word| Presence::from(words.contains(&word));
         let mut found = Vec::new();
-        index.search(&mut buffers, queries, words, presence, |query| {
-            found.push(query);
-        });
+        index.search(&mut buffers, queries, words, presence, &mut found);
         found.sort_unstable();
         (buffers.observed.probed, found)
     }
@@ -115,7 +113,7 @@ mod tests {
         for _ in 0..SEARCHES_OBSERVED {
             assert!(buffers.observed.is_observing() && adaptive.get().is_none());
             let presence = |word| Presence::from(words.contains(&word));
-            original.search(&mut buffers, &queries, &words, presence, |_| {});
+            original.search(&mut buffers, &queries, &words, presence, &mut Vec::new());
             adaptive.rebuild_if_worthwhile(&queries, &buffers.observed);
         }
         let rebuilt = adaptive.get().expect("the rebuild is worthwhile");
@@ -137,7 +135,7 @@ mod tests {
         let adaptive = AdaptiveIndex::default();
         let mut buffers = SearchBuffers::default();
         for _ in 0..=SEARCHES_OBSERVED {
-            original.search(&mut buffers, &queries, &[0, 1, 2], |_| 1, |_| {});
+            original.search(&mut buffers, &queries, &[0, 1, 2], |_| 1, &mut Vec::new());
             adaptive.rebuild_if_worthwhile(&queries, &buffers.observed);
         }
         assert!(!buffers.observed.is_observing() && adaptive.get().is_none());

@@ -20,6 +20,7 @@ use crate::keywords::element_metadata::{ElementMetadata, ElementRecord};
 use crate::keywords::element_window::{ElementWindow, NO_ELEMENT};
 use crate::keywords::postings::Postings;
 use crate::keywords::subtree_summary::SubtreeSummary;
+use crate::keywords::token_batch::TokenBatch;
 use crate::keywords::token_sink::{QuerySet, TokenSink, WordId};
 
 mod spill;
@@ -73,10 +74,48 @@ impl Default for AnswerOptions {
     }
 }
 
+/// The element of the words that arrive with a delay.
+#[derive(Default)]
+struct DelayedPlace {
+    element: u32,
+    /// The number of elements that have started before it, itself included.
+    started: u32,
+}
+
+/// Adds words to elements that have started before, and may have ended.
+struct DelayedWords<'w> {
+    window: &'w mut ElementWindow,
+    place: &'w mut DelayedPlace,
+}
+
+impl TokenSink for DelayedWords<'_> {
+    fn open(&mut self) -> Result<(), Stop> {
+        self.place.element = self.place.started;
+        self.place.started += 1;
+        Ok(())
+    }
+
+    fn token(&mut self, word: WordId) -> Result<(), Stop> {
+        self.tokens(&[word])
+    }
+
+    #[inline]
+    fn tokens(&mut self, words: &[WordId]) -> Result<(), Stop> {
+        self.window.add_words(self.place.element, words);
+        Ok(())
+    }
+
+    fn close(&mut self, _: Span, _: Span) -> Result<(), Stop> {
+        self.place.element = self.window.parent(self.place.element);
+        Ok(())
+    }
+}
+
 /// Working memory of the answer engine.
 #[derive(Default)]
 pub struct AnswerBuffers {
     window: ElementWindow,
+    delayed: DelayedPlace,
     postings: Postings,
     conjunctive: ConjunctiveAnswers,
     disjunctive: DisjunctiveAnswers,
@@ -209,9 +248,7 @@ impl<'a> AnswerEngine<'a> {
         } = &mut *self.buffers;
         complete.clear();
         let presence = |word| Presence::from(window.contains(word));
-        conjunctions.search(search, queries, window.words(), presence, |query| {
-            complete.push(query);
-        });
+        conjunctions.search(search, queries, window.words(), presence, complete);
         postings.clear(queries.word_count());
         for &query in &*complete {
             let words = queries.words(query).iter();
@@ -248,6 +285,7 @@ impl AnswerBuffers {
     /// Starts a document.
     fn clear(&mut self, queries: &dyn QuerySet) {
         self.window.clear(queries.word_count());
+        self.delayed = DelayedPlace::default();
         self.metadata.clear();
         if self.query_count != queries.count() {
             self.query_count = queries.count();
@@ -292,8 +330,28 @@ impl TokenSink for AnswerEngine<'_> {
             let mut words = words.iter();
             return words.try_for_each(|&word| self.add_word_spilled(word));
         }
-        self.buffers.window.add_words(words);
+        let element = self.buffers.window.current();
+        self.buffers.window.add_words(element, words);
         Ok(())
+    }
+
+    #[inline]
+    fn may_delay(&self, pending: usize) -> bool {
+        // A window that spills needs the words of its elements.
+        !self.buffers.is_spilled && self.buffers.window_size() + pending < self.options.window_max
+    }
+
+    fn push_batch(&mut self, batch: &TokenBatch<'_>) -> Result<(), Stop> {
+        if self.buffers.is_spilled {
+            return batch.replay(self);
+        }
+        let AnswerBuffers {
+            window, delayed, ..
+        } = &mut *self.buffers;
+        batch.replay(&mut DelayedWords {
+            window,
+            place: delayed,
+        })
     }
 
     #[inline]

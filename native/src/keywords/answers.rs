@@ -54,7 +54,10 @@ impl Answer {
         top: &Arc<ElementRecord>,
         found: impl IntoIterator<Item = (WordId, WordOccurrences)>,
     ) -> Answer {
-        let mut tree = PathTree::default();
+        let mut tree = PathTree {
+            ranges: Vec::with_capacity(RANGES_EXPECTED),
+            ..PathTree::default()
+        };
         tree.add(top);
         let found = found.into_iter();
         let mut keywords = Vec::with_capacity(found.size_hint().1.unwrap_or(0));
@@ -101,6 +104,9 @@ struct NumberSet {
 }
 
 const FEW_MAX: usize = 16;
+
+/// Most answers have fewer ranges, so that their list does not grow.
+const RANGES_EXPECTED: usize = 16;
 
 impl NumberSet {
     /// Adds a number; returns whether it is new.
@@ -172,7 +178,8 @@ impl PathTree {
             }
             is_adjacent
         });
-        self.ranges
+        // Without the spare capacity: a document can have very many answers.
+        self.ranges.to_vec()
     }
 }
 

@@ -119,7 +119,7 @@ impl ConjunctionIndex {
         }
     }
 
-    /// Calls `found` for each query all of whose words occur; `words` are the words of the
+    /// Appends the queries all of whose words occur to `found`, each once; `words` are the words of the
     /// document, distinct and in any order.
     #[inline]
     pub fn search(
@@ -128,7 +128,7 @@ impl ConjunctionIndex {
         queries: &dyn QuerySet,
         words: &[WordId],
         presence_of: impl Fn(WordId) -> Presence,
-        mut found: impl FnMut(u32),
+        found: &mut Vec<u32>,
     ) {
         let SearchBuffers {
             first_ranges,
@@ -138,8 +138,12 @@ impl ConjunctionIndex {
         } = buffers;
         let first_ranges = self.first_word_ranges(first_ranges, words);
         let second_ranges = self.second_word_ranges(second_ranges, first_ranges, &presence_of);
+        let candidates = self.filter_by_third_word(candidates, second_ranges, &presence_of);
+        let first = found.len();
+        found.resize(first + candidates.len(), 0);
+        let matched = &mut found[first..];
         let mut count = 0;
-        for &at in self.filter_by_third_word(candidates, second_ranges, &presence_of) {
+        for &at in candidates {
             let entry = &self.entries[at as usize];
             let [_, _, _, b, c, d] = entry.words;
             let mut presence = presence_of(b) & presence_of(c) & presence_of(d);
@@ -147,11 +151,10 @@ impl ConjunctionIndex {
                 let words = queries.words(entry.query).iter();
                 presence = words.fold(presence, |all, &word| all & presence_of(word));
             }
-            if presence != 0 {
-                count += 1;
-                found(entry.query);
-            }
+            matched[count] = entry.query;
+            count += presence as usize;
         }
+        found.truncate(first + count);
         if observed.is_observing() {
             let probed = total_len(second_ranges);
             observed.record(queries.word_count(), words, probed, count);
@@ -372,15 +375,8 @@ mod tests {
         let mut buffers = SearchBuffers::default();
         let presence = |word| Presence::from(words.contains(&word));
         let mut found = Vec::new();
-        ConjunctionIndex::build(queries, &[]).search(
-            &mut buffers,
-            queries,
-            &listed,
-            presence,
-            |query| {
-                found.push(query);
-            },
-        );
+        let index = ConjunctionIndex::build(queries, &[]);
+        index.search(&mut buffers, queries, &listed, presence, &mut found);
         found.sort_unstable();
         found
     }

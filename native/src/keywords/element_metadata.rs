@@ -106,17 +106,20 @@ pub struct ElementMetadata {
     scopes: Vec<NamespaceScope>,
     /// Identifies the last of them.
     last_scope_id: u64,
-    names: HashMap<NameId, StepName, RandomState>,
+    /// The names of the document, and the index of each.
+    names: Vec<StepName>,
+    name_indexes: HashMap<NameId, u32, RandomState>,
     locals: HashMap<String, u32, RandomState>,
     /// For each open element, outermost first, the number of children so far by local name.
     children: Vec<HashMap<u32, SiblingCounts, RandomState>>,
     depth: usize,
-    /// Records created for elements of the current subtree.
-    records: HashMap<u32, Arc<ElementRecord>, RandomState>,
+    /// By element: the record that was created for it. Shorter than `elements` where the last have none.
+    records: Vec<Option<Arc<ElementRecord>>>,
 }
 
 struct WindowElement {
-    step: Arc<str>,
+    /// Index in [`ElementMetadata::names`].
+    name: u32,
     position: u32,
     depth: u32,
     scope: u32,
@@ -133,7 +136,6 @@ struct TextPiece {
     next: u32,
 }
 
-#[derive(Clone)]
 struct StepName {
     step: Arc<str>,
     local: u32,
@@ -155,6 +157,7 @@ impl ElementMetadata {
         self.clear_window();
         self.scopes.clear();
         self.names.clear();
+        self.name_indexes.clear();
         self.locals.clear();
         self.depth = 0;
     }
@@ -172,10 +175,9 @@ impl ElementMetadata {
     /// An element of the window starts.
     pub fn open(&mut self, context: &dyn Context, element: &StartElement<'_>) {
         let name = self.name(context, element.name);
-        let position = self.position(&name);
         let element_info = WindowElement {
-            step: name.step,
-            position,
+            name,
+            position: self.position(name),
             depth: self.depth as u32,
             scope: self.scope(context),
             first_piece: NO_PIECE,
@@ -241,10 +243,13 @@ impl ElementMetadata {
             start_tag: element_info.start_tag,
             namespaces: NamespaceScope::clone(&self.scopes[element_info.scope as usize]),
             end: OnceLock::new(),
-            step: Arc::clone(&element_info.step),
+            step: Arc::clone(&self.names[element_info.name as usize].step),
             position: element_info.position,
         });
-        self.records.insert(element, Arc::clone(&record));
+        if self.records.len() <= element as usize {
+            self.records.resize(self.elements.len(), None);
+        }
+        self.records[element as usize] = Some(Arc::clone(&record));
         record
     }
 
@@ -257,14 +262,14 @@ impl ElementMetadata {
         enclosing: Option<&Arc<ElementRecord>>,
         element: u32,
     ) -> Arc<ElementRecord> {
-        if let Some(record) = self.records.get(&element) {
+        if let Some(record) = self.known(element) {
             return Arc::clone(record);
         }
         // Go up to the nearest ancestor with a record, then create records downwards.
         let mut unrecorded = Vec::new();
         let mut above = window.parent(element);
         let mut parent = loop {
-            match (above, self.records.get(&above)) {
+            match (above, self.known(above)) {
                 (NO_ELEMENT, _) => break enclosing.cloned(),
                 (_, Some(record)) => break Some(Arc::clone(record)),
                 (_, None) => {
@@ -277,6 +282,10 @@ impl ElementMetadata {
             parent = Some(self.record_closed(base, parent, above));
         }
         self.record_closed(base, parent, element)
+    }
+
+    fn known(&self, element: u32) -> Option<&Arc<ElementRecord>> {
+        self.records.get(element as usize)?.as_ref()
     }
 
     /// Creates the record of a closed element of the window.
@@ -307,23 +316,26 @@ impl ElementMetadata {
         texts
     }
 
-    fn name(&mut self, context: &dyn Context, id: NameId) -> StepName {
-        if let Some(name) = self.names.get(&id) {
-            return name.clone();
+    /// Index of a name.
+    fn name(&mut self, context: &dyn Context, id: NameId) -> u32 {
+        if let Some(&name) = self.name_indexes.get(&id) {
+            return name;
         }
         let (uri, local) = context.names().get(id);
         let next = self.locals.len() as u32;
-        let name = StepName {
+        let name = self.names.len() as u32;
+        self.names.push(StepName {
             step: name_test(uri, local).into(),
             local: *self.locals.entry_ref(local).or_insert(next),
             has_no_namespace: uri.is_empty(),
-        };
-        self.names.insert(id, name.clone());
+        });
+        self.name_indexes.insert(id, name);
         name
     }
 
     /// The position of an element among the siblings that match its name test, from 1.
-    fn position(&mut self, name: &StepName) -> u32 {
+    fn position(&mut self, name: u32) -> u32 {
+        let name = &self.names[name as usize];
         if self.children.len() < self.depth + 1 {
             self.children.push(HashMap::default());
         }

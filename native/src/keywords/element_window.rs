@@ -61,14 +61,13 @@ impl ElementWindow {
         self.current = element;
     }
 
-    /// The innermost open element, which must be in the window, directly contains these words.
+    /// An element of the window directly contains these words.
     #[inline]
-    pub fn add_words(&mut self, added: &[WordId]) {
+    pub fn add_words(&mut self, element: u32, added: &[WordId]) {
         ensure_len(&mut self.occurrences, self.occurrence_count + added.len());
         let occurrences = &mut self.occurrences[self.occurrence_count..];
         let (latest, words) = (&mut self.latest[..], &mut self.words[..]);
         let (mut recorded, mut word_count) = (0, self.word_count);
-        let element = self.current;
         for &word in added {
             // Branch-free, because whether a word is new is unpredictable.
             let last = &mut latest[word as usize];

@@ -5,7 +5,6 @@ use crate::keywords::segment::KeywordSegment;
 use crate::keywords::store::KeywordSnapshot;
 use crate::keywords::token_sink::{TokenSink, WordId};
 use crate::keywords::word_presence::WordPresence;
-use crate::subscription_store::class_set::OrderedClassSet;
 
 /// Matches the keyword subscriptions of a snapshot.
 pub trait KeywordEngine: Send + Sync + 'static {
@@ -34,12 +33,12 @@ pub trait KeywordEngine: Send + Sync + 'static {
     /// ignores these words cannot match subscriptions with header tests.
     fn add_header_word(_sink: &mut Self::MatchSink<'_>, _word: WordId) {}
 
-    /// Ends a document; adds the classes that match.
+    /// Ends a document; appends the classes that match, each once.
     fn finish_matches(
         &self,
         segment: &KeywordSegment,
         sink: Self::MatchSink<'_>,
-        matched: &mut OrderedClassSet,
+        matched: &mut Vec<u32>,
     );
 }
 
@@ -77,7 +76,7 @@ impl KeywordEngine for PostingsEngine {
         &self,
         segment: &KeywordSegment,
         sink: &mut WordPresence,
-        matched: &mut OrderedClassSet,
+        matched: &mut Vec<u32>,
     ) {
         sink.finish(
             &segment.queries,

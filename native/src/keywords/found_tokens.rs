@@ -7,7 +7,7 @@ use crate::keywords::token_sink::WordId;
 /// Vocabulary words found in the pending text, in order.
 #[derive(Default)]
 pub struct FoundTokens {
-    /// Byte offset of each word in the pending text.
+    /// Byte offset of each word in the pending text; empty if no sink needs them.
     pub offsets: Vec<u32>,
     pub words: Vec<WordId>,
     /// Number of tokens of the document before each word; only if the vocabulary has phrases.
@@ -31,7 +31,7 @@ impl FoundTokens {
     pub fn reset(&mut self) {
         self.clear();
         self.token_count = 0;
-        self.end_phrases();
+        self.open_phrases = OpenPhrases::default();
     }
 
     /// Removes the words that were forwarded.
@@ -39,11 +39,6 @@ impl FoundTokens {
         self.offsets.clear();
         self.words.clear();
         self.positions.clear();
-    }
-
-    /// The text ends: no phrase continues after this.
-    pub fn end_phrases(&mut self) {
-        self.open_phrases = OpenPhrases::default();
     }
 
     /// Inserts each phrase after its last word. The words of a phrase are next to each other, without

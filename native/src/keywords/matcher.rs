@@ -17,7 +17,6 @@ use crate::keywords::store::KeywordSnapshot;
 use crate::keywords::token_dispatcher::{PendingText, RouteBuffers, TokenDispatcher, TokenRoute};
 use crate::keywords::worker::{KeywordWorker, MatchingState, SegmentState};
 use crate::reader::Summary;
-use crate::subscription_store::class_set::{ClassSet, OrderedClassSet};
 use crate::subscription_store::header_tests::{word_of, HeaderField};
 use crate::subscription_store::numbering::NumberedSnapshot;
 use crate::subscription_store::store::BuildSegment;
@@ -168,7 +167,7 @@ pub(crate) struct KeywordPass<'w, E: KeywordEngine> {
     names_table: u64,
     pending: &'w mut PendingText,
     routes: Vec<TokenRoute<'w, E::MatchSink<'w>>>,
-    segments: Vec<(&'w KeywordSegment, &'w mut OrderedClassSet)>,
+    segments: Vec<(&'w KeywordSegment, &'w mut Vec<u32>)>,
 }
 
 impl<'w, E: KeywordEngine> KeywordPass<'w, E> {
@@ -185,7 +184,7 @@ impl<'w, E: KeywordEngine> KeywordPass<'w, E> {
             let engine = &self.matcher.engine;
             engine.finish_matches(segment, route.sink, matched);
             let expansion = self.matcher.numbered.handle_expansion(at);
-            matched.for_each(|class| expansion.expand(class, &mut handles));
+            expansion.expand_all(matched, &mut handles);
         }
         handles
     }

@@ -27,7 +27,8 @@ pub struct TokenBatch<'b> {
     pub names: &'b NameTokens,
     /// Words of the text, in order.
     pub words: &'b [WordId],
-    /// Byte offset of each word in the text, then a sentinel greater than all marker offsets.
+    /// Byte offset of each word in the text, unless the sink needs no elements; then a sentinel greater
+    /// than all marker offsets.
     pub offsets: &'b [u32],
 }
 
@@ -41,7 +42,8 @@ impl TokenBatch<'_> {
         })
     }
 
-    /// Forwards markers and words to a sink one by one, in document order.
+    /// Forwards words to a sink one by one, in document order, and markers unless the sink needs spans and
+    /// so knows the elements already.
     pub fn replay<S: TokenSink + ?Sized>(&self, sink: &mut S) -> Result<(), Stop> {
         let mut replayed = 0;
         for &(offset, marker) in self.markers {
@@ -55,11 +57,14 @@ impl TokenBatch<'_> {
             }
             match marker {
                 Marker::Open(name) => {
-                    sink.open()?;
+                    if !S::NEEDS_SPANS {
+                        sink.open()?;
+                    }
                     sink.tokens(self.names.get(name))?;
                 }
                 Marker::Name(name) => sink.tokens(self.names.get(name))?,
                 Marker::EndOfAttributes => {}
+                Marker::Close if S::NEEDS_SPANS => {}
                 Marker::Close => sink.close(Span::default(), Span::default())?,
             }
         }

@@ -6,11 +6,13 @@
 use crate::events::{Context, Handler, NameId, Names, Span, StartElement, Stop};
 use crate::keywords::found_tokens::FoundTokens;
 use crate::keywords::name_tokens::NameTokens;
+use crate::keywords::phrase_automaton::PHRASE_WORDS_MAX;
 use crate::keywords::token_batch::{Marker, TokenBatch};
 use crate::keywords::token_sink::TokenSink;
 use crate::keywords::vocabulary::Vocabulary;
 use crate::keywords::vocabulary_lookup::{LookupQueue, VocabularyLookup};
 use crate::tokenizer::text_buffer::TextBuffer;
+use crate::tokenizer::tokenizer_options::TokenizerOptions;
 
 /// See [`PendingText::new`].
 const MARKERS_MAX: usize = 1 << 12;
@@ -40,6 +42,10 @@ pub struct PendingText {
     markers_max: usize,
     /// Each with its byte offset in the text.
     markers: Vec<(u32, Marker)>,
+    /// By name: whether the document has had it; only if no sink needs the elements.
+    is_seen: Vec<bool>,
+    /// Those names.
+    seen: Vec<NameId>,
 }
 
 impl Default for PendingText {
@@ -56,7 +62,32 @@ impl PendingText {
             lookups: LookupQueue::default(),
             markers_max,
             markers: Vec::new(),
+            is_seen: Vec::new(),
+            seen: Vec::new(),
         }
+    }
+
+    fn reset(&mut self, options: TokenizerOptions) {
+        self.texts.reset(options);
+        self.markers.clear();
+        for name in self.seen.drain(..) {
+            self.is_seen[name.0 as usize] = false;
+        }
+    }
+
+    /// Whether a name is new in the document.
+    #[inline]
+    fn is_new(&self, name: NameId) -> bool {
+        !self.is_seen.get(name.0 as usize).is_some_and(|&seen| seen)
+    }
+
+    fn add_name(&mut self, name: NameId) {
+        let at = name.0 as usize;
+        if self.is_seen.len() <= at {
+            self.is_seen.resize(at + 1, false);
+        }
+        self.is_seen[at] = true;
+        self.seen.push(name);
     }
 }
 
@@ -66,6 +97,11 @@ pub struct TokenDispatcher<'e, 's, S> {
     routes: &'e mut [TokenRoute<'s, S>],
     /// Whether some vocabulary has phrases.
     has_phrases: bool,
+    /// Whether elements need markers: for the sinks, or because phrases do not cross tags.
+    has_markers: bool,
+    /// The words of the pending markers' names, in the vocabulary that has the most of them; only if the
+    /// sinks need spans.
+    name_words: usize,
     /// Number of open elements.
     depth: usize,
     /// End of the last text event, if the text may continue.
@@ -84,14 +120,16 @@ impl<'e, 's, S: TokenSink> TokenDispatcher<'e, 's, S> {
         let options = options.unwrap_or_default();
         let mut vocabularies = routes.iter().map(|route| route.vocabulary);
         debug_assert!(vocabularies.all(|each| each.options == options));
-        pending.texts.reset(options);
-        pending.markers.clear();
+        pending.reset(options);
         for route in routes.iter_mut() {
             route.buffers.names.reset_for_table(names_table);
             route.buffers.found.reset();
         }
+        let has_phrases = routes.iter().any(TokenRoute::has_phrases);
         TokenDispatcher {
-            has_phrases: routes.iter().any(TokenRoute::has_phrases),
+            has_phrases,
+            has_markers: S::NEEDS_ELEMENTS || has_phrases,
+            name_words: 0,
             pending,
             routes,
             depth: 0,
@@ -108,9 +146,52 @@ impl<'e, 's, S: TokenSink> TokenDispatcher<'e, 's, S> {
 
     #[inline]
     fn intern_name(&mut self, names: &Names, name: NameId) {
+        let mut words = 0;
         for route in self.routes.iter_mut() {
             route.buffers.names.intern(route.vocabulary, names, name);
+            if S::NEEDS_SPANS {
+                words = words.max(route.buffers.names.get(name).len());
+            }
         }
+        self.name_words += words;
+    }
+
+    /// Forwards a name if it is new in the document.
+    #[inline]
+    fn push_name(&mut self, names: &Names, name: NameId) -> Result<(), Stop> {
+        if self.pending.is_new(name) {
+            self.push_new_name(names, name)?;
+        }
+        Ok(())
+    }
+
+    #[cold]
+    fn push_new_name(&mut self, names: &Names, name: NameId) -> Result<(), Stop> {
+        self.pending.add_name(name);
+        self.intern_name(names, name);
+        self.flush_if_full()?;
+        self.push_marker(Marker::Name(name));
+        Ok(())
+    }
+
+    /// Forwards everything if some sink needs its words before the next element starts or ends.
+    #[inline]
+    fn flush_unless_delayed(&mut self) -> Result<(), Stop> {
+        // A word has at least one byte, and as many phrases as there are lengths may end with it.
+        let phrases = usize::from(self.has_phrases) * PHRASE_WORDS_MAX;
+        let words = self.pending.texts.len_bytes() * (1 + phrases) + self.name_words;
+        match self.routes.iter().all(|route| route.sink.may_delay(words)) {
+            true => Ok(()),
+            false => self.flush(),
+        }
+    }
+
+    #[inline]
+    fn flush_if_full(&mut self) -> Result<(), Stop> {
+        if self.pending.markers.len() >= self.pending.markers_max {
+            self.flush()?;
+        }
+        Ok(())
     }
 
     #[inline]
@@ -138,6 +219,7 @@ impl<'e, 's, S: TokenSink> TokenDispatcher<'e, 's, S> {
             route.flush(markers)?;
         }
         markers.clear();
+        self.name_words = 0;
         Ok(())
     }
 
@@ -178,20 +260,25 @@ impl<S: TokenSink> Handler for TokenDispatcher<'_, '_, S> {
     ) -> Result<(), Stop> {
         self.end_text();
         self.depth += 1;
+        if !self.has_markers {
+            self.push_name(context.names(), element.name)?;
+            for attribute in element.attributes {
+                self.push_name(context.names(), attribute.name)?;
+                self.push_text(attribute.value)?;
+                self.pending.texts.end_text();
+            }
+            return Ok(());
+        }
         self.intern_name(context.names(), element.name);
+        self.flush_if_full()?;
         if S::NEEDS_SPANS {
-            self.flush()?;
+            self.flush_unless_delayed()?;
             for route in self.routes.iter_mut() {
                 route.sink.open()?;
                 route.sink.start_tag(context, element);
             }
-            self.push_marker(Marker::Name(element.name));
-        } else {
-            if self.pending.markers.len() >= self.pending.markers_max {
-                self.flush()?;
-            }
-            self.push_marker(Marker::Open(element.name));
         }
+        self.push_marker(Marker::Open(element.name));
         for attribute in element.attributes {
             self.intern_name(context.names(), attribute.name);
             self.push_marker(Marker::Name(attribute.name));
@@ -209,16 +296,17 @@ impl<S: TokenSink> Handler for TokenDispatcher<'_, '_, S> {
         self.end_text();
         self.depth -= 1;
         if S::NEEDS_SPANS {
-            self.flush()?;
-            let mut routes = self.routes.iter_mut();
-            return routes.try_for_each(|route| {
-                route.buffers.found.end_phrases();
-                route.sink.close(span, end_tag)
-            });
+            self.flush_unless_delayed()?;
         }
-        self.push_marker(Marker::Close);
+        if self.has_markers {
+            self.push_marker(Marker::Close);
+        }
         if self.depth == 0 {
             self.flush()?;
+        }
+        if S::NEEDS_SPANS {
+            let mut routes = self.routes.iter_mut();
+            routes.try_for_each(|route| route.sink.close(span, end_tag))?;
         }
         Ok(())
     }

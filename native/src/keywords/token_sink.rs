@@ -38,6 +38,9 @@ pub trait QuerySet {
 pub trait TokenSink {
     /// Whether the sink needs spans, [`TokenSink::start_tag`] and [`TokenSink::text_span`].
     const NEEDS_SPANS: bool = false;
+    /// Whether it matters which element contains a word. If not, each name of a document may arrive only
+    /// once, and [`TokenSink::open`] and [`TokenSink::close`] may not be called.
+    const NEEDS_ELEMENTS: bool = true;
     /// An element starts.
     fn open(&mut self) -> Result<(), Stop>;
     /// The start tag of the element just opened.
@@ -54,6 +57,12 @@ pub trait TokenSink {
     fn push_batch(&mut self, batch: &TokenBatch<'_>) -> Result<(), Stop> {
         batch.replay(self)
     }
+    /// For a sink that needs spans: whether its words may arrive later than its elements, in batches, if at
+    /// most `pending` of them are delayed. If not, they arrive before the next element starts or ends.
+    #[inline]
+    fn may_delay(&self, _pending: usize) -> bool {
+        false
+    }
     /// Span of text directly contained in the innermost open element; consecutive spans may be
     /// adjacent.
     fn text_span(&mut self, _span: Span) -> Result<(), Stop> {
@@ -66,6 +75,7 @@ pub trait TokenSink {
 
 impl<S: TokenSink> TokenSink for &mut S {
     const NEEDS_SPANS: bool = S::NEEDS_SPANS;
+    const NEEDS_ELEMENTS: bool = S::NEEDS_ELEMENTS;
 
     #[inline]
     fn open(&mut self) -> Result<(), Stop> {
@@ -90,6 +100,11 @@ impl<S: TokenSink> TokenSink for &mut S {
     #[inline]
     fn push_batch(&mut self, batch: &TokenBatch<'_>) -> Result<(), Stop> {
         (**self).push_batch(batch)
+    }
+
+    #[inline]
+    fn may_delay(&self, pending: usize) -> bool {
+        (**self).may_delay(pending)
     }
 
     #[inline]

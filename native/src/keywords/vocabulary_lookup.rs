@@ -2,6 +2,7 @@
 
 use crate::keywords::found_tokens::FoundTokens;
 use crate::keywords::token_dispatcher::TokenRoute;
+use crate::keywords::token_sink::TokenSink;
 use crate::keywords::vocabulary::{Key, Vocabulary, SHORT_BYTES_MAX};
 use crate::tokenizer::word_tokenizer::{TokenVisitor, BLOCK_TOKENS_MAX};
 
@@ -47,7 +48,7 @@ pub struct VocabularyLookup<'e, 's, S> {
     queue: &'e mut LookupQueue,
 }
 
-impl<'e, 's, S> VocabularyLookup<'e, 's, S> {
+impl<'e, 's, S: TokenSink> VocabularyLookup<'e, 's, S> {
     /// Creates a lookup for these routes.
     pub fn new(routes: &'e mut [TokenRoute<'s, S>], queue: &'e mut LookupQueue) -> Self {
         VocabularyLookup { routes, queue }
@@ -58,10 +59,11 @@ impl<'e, 's, S> VocabularyLookup<'e, 's, S> {
     pub fn resolve(&mut self) {
         for route in self.routes.iter_mut() {
             let found = &mut route.buffers.found;
-            if route.vocabulary.phrases.is_empty() {
-                self.queue.resolve_in::<false>(route.vocabulary, found);
-            } else {
-                self.queue.resolve_in::<true>(route.vocabulary, found);
+            let (vocabulary, queue) = (route.vocabulary, &*self.queue);
+            match (vocabulary.phrases.is_empty(), S::NEEDS_ELEMENTS) {
+                (true, false) => queue.resolve_in::<false, false>(vocabulary, found),
+                (true, true) => queue.resolve_in::<true, false>(vocabulary, found),
+                (false, _) => queue.resolve_in::<true, true>(vocabulary, found),
             }
         }
         self.queue.count = 0;
@@ -69,7 +71,7 @@ impl<'e, 's, S> VocabularyLookup<'e, 's, S> {
     }
 }
 
-impl<S> TokenVisitor for VocabularyLookup<'_, '_, S> {
+impl<S: TokenSink> TokenVisitor for VocabularyLookup<'_, '_, S> {
     fn token(&mut self, at: usize, word: &[u8]) {
         self.tokens_in(std::iter::once((at, word, (0, word.len()))));
     }
@@ -77,11 +79,6 @@ impl<S> TokenVisitor for VocabularyLookup<'_, '_, S> {
     #[cold]
     fn overlong(&mut self, at: usize) {
         self.token(at, NO_WORD);
-    }
-
-    #[inline(always)]
-    fn tokens(&mut self, text: &[u8], ranges: &[(usize, usize)]) {
-        self.tokens_in(ranges.iter().map(|&range| (range.0, text, range)));
     }
 
     #[inline(always)]
@@ -126,9 +123,13 @@ impl LongWords {
 }
 
 impl LookupQueue {
-    /// Appends the queued tokens that the vocabulary contains to `found`, with their positions if
-    /// `POSITIONS`.
-    fn resolve_in<const POSITIONS: bool>(&self, vocabulary: &Vocabulary, found: &mut FoundTokens) {
+    /// Appends the queued tokens that the vocabulary contains to `found`, with their offsets if
+    /// `OFFSETS` and their positions if `POSITIONS`.
+    fn resolve_in<const OFFSETS: bool, const POSITIONS: bool>(
+        &self,
+        vocabulary: &Vocabulary,
+        found: &mut FoundTokens,
+    ) {
         let keys = &self.keys[..self.count];
         let mut slots = [0; QUEUE_MAX];
         for (slot, &key) in slots.iter_mut().zip(keys) {
@@ -148,14 +149,18 @@ impl LookupQueue {
                 (is_match, word) = (exact.is_some(), exact.unwrap_or_default());
             }
             // `count` is always below the array length; the modulo removes the bounds check.
-            offsets[count % QUEUE_MAX] = offset;
+            if OFFSETS {
+                offsets[count % QUEUE_MAX] = offset;
+            }
             words[count % QUEUE_MAX] = word;
             if POSITIONS {
                 positions[count % QUEUE_MAX] = position;
             }
             count += usize::from(is_match);
         }
-        found.offsets.extend_from_slice(&offsets[..count]);
+        if OFFSETS {
+            found.offsets.extend_from_slice(&offsets[..count]);
+        }
         found.words.extend_from_slice(&words[..count]);
         if POSITIONS {
             found.positions.extend_from_slice(&positions[..count]);

@@ -8,7 +8,6 @@ use crate::keywords::engine::{KeywordEngine, PostingsEngine};
 use crate::keywords::segment::KeywordSegment;
 use crate::keywords::token_dispatcher::{PendingText, RouteBuffers};
 use crate::reader::ReaderOptions;
-use crate::subscription_store::class_set::OrderedClassSet;
 
 /// The working memory of one thread that matches keywords.
 pub struct KeywordWorker<E: KeywordEngine = PostingsEngine> {
@@ -29,7 +28,7 @@ pub(crate) struct SegmentState<E: KeywordEngine> {
     pub buffers: RouteBuffers,
     pub engine: E::State,
     /// The classes that match the last document.
-    pub matched: OrderedClassSet,
+    pub matched: Vec<u32>,
 }
 
 impl<E: KeywordEngine> SegmentState<E> {
@@ -37,7 +36,7 @@ impl<E: KeywordEngine> SegmentState<E> {
         SegmentState {
             buffers: RouteBuffers::default(),
             engine: E::new_state(segment),
-            matched: OrderedClassSet::new(segment.subscriptions.class_count()),
+            matched: Vec::new(),
         }
     }
 }

@@ -29,18 +29,18 @@ impl DocumentMatcher {
         PyClassInitializer::from(DocumentMatcher { matcher })
     }
 
-    fn outcome<'py>(
+    fn outcome(
         &self,
-        py: Python<'py>,
+        py: Python<'_>,
         document: &mut DocumentSource<'_>,
         header: &[HeaderField],
-    ) -> PyResult<OutcomeTuple<'py>> {
+    ) -> PyResult<OutcomeTuple> {
         let source = &mut EventSource {
             header,
             ..EventSource::unmapped(document)
         };
         let matched = py.detach(|| self.matcher.match_document(source));
-        outcome(py, self.matcher.clone(), matched)
+        outcome(self.matcher.clone(), matched)
     }
 }
 
@@ -48,26 +48,26 @@ impl DocumentMatcher {
 impl DocumentMatcher {
     /// Matches a document in memory.
     #[pyo3(signature = (document, header=Vec::new()))]
-    fn match_bytes<'py>(
+    fn match_bytes(
         &self,
-        py: Python<'py>,
+        py: Python<'_>,
         document: BufferBytes,
         header: Vec<HeaderField>,
-    ) -> PyResult<OutcomeTuple<'py>> {
+    ) -> PyResult<OutcomeTuple> {
         self.outcome(py, &mut DocumentSource::Bytes(&document), &header)
     }
 
     /// Matches a document in memory up to the first end tag that ends at `stop_at` or later, and
     /// collects its label paths if there are at most `label_paths_max`, attributes included; 0 collects
     /// none.
-    fn match_observed<'py>(
+    fn match_observed(
         &self,
-        py: Python<'py>,
+        py: Python<'_>,
         document: BufferBytes,
         header: Vec<HeaderField>,
         label_paths_max: usize,
         stop_at: Option<u64>,
-    ) -> PyResult<(OutcomeTuple<'py>, Option<LabelPaths>)> {
+    ) -> PyResult<(OutcomeTuple, Option<LabelPaths>)> {
         let bytes: &[u8] = &document;
         let mut request = (label_paths_max > 0).then(|| LabelPathRequest::new(label_paths_max));
         let matched = py.detach(|| {
@@ -80,35 +80,35 @@ impl DocumentMatcher {
         });
         let found = request.filter(|_| matched.is_ok());
         let paths = found.and_then(|request| request.found);
-        let outcome = outcome(py, self.matcher.clone(), matched)?;
+        let outcome = outcome(self.matcher.clone(), matched)?;
         Ok((outcome, paths.map(|paths| LabelPaths { paths })))
     }
 
     /// Matches a file.
     #[pyo3(signature = (path, header=Vec::new()))]
-    fn match_file<'py>(
+    fn match_file(
         &self,
-        py: Python<'py>,
+        py: Python<'_>,
         path: PathBuf,
         header: Vec<HeaderField>,
-    ) -> PyResult<OutcomeTuple<'py>> {
+    ) -> PyResult<OutcomeTuple> {
         let document = &mut DocumentSource::File(&path);
         let source = &mut EventSource {
             header: &header,
             ..EventSource::unmapped(document)
         };
         let matched = py.detach(|| self.matcher.match_document(source));
-        outcome(py, self.matcher.clone(), of_file(&path, matched)?)
+        outcome(self.matcher.clone(), of_file(&path, matched)?)
     }
 
     /// Matches a document that arrives in chunks.
     #[pyo3(signature = (chunks, header=Vec::new()))]
-    fn match_chunks<'py>(
+    fn match_chunks(
         &self,
-        py: Python<'py>,
-        chunks: &Bound<'py, PyAny>,
+        py: Python<'_>,
+        chunks: &Bound<'_, PyAny>,
         header: Vec<HeaderField>,
-    ) -> PyResult<OutcomeTuple<'py>> {
+    ) -> PyResult<OutcomeTuple> {
         self.outcome(
             py,
             &mut DocumentSource::stream(Box::new(Chunks::new(chunks)?)),

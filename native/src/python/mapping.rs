@@ -94,14 +94,14 @@ fn operator_of(tuple: &Bound<'_, PyTuple>) -> PyResult<Operator> {
 /// Matches a document in memory after rewriting it by a mapping.
 #[pyfunction]
 #[pyo3(signature = (matcher, document, mapping, memoize_repeated, header=Vec::new()))]
-pub fn match_mapped<'py>(
-    py: Python<'py>,
+pub fn match_mapped(
+    py: Python<'_>,
     matcher: &Matcher,
     document: BufferBytes,
     mapping: &Mapping,
     memoize_repeated: bool,
     header: Vec<HeaderField>,
-) -> PyResult<OutcomeTuple<'py>> {
+) -> PyResult<OutcomeTuple> {
     let bytes: &[u8] = &document;
     let matcher = matcher.matcher.document_matcher();
     let matched = py.detach(|| {
@@ -112,7 +112,7 @@ pub fn match_mapped<'py>(
             ..EventSource::unmapped(&mut DocumentSource::Bytes(bytes))
         })
     });
-    outcome(py, matcher, matched)
+    outcome(matcher, matched)
 }
 
 /// Matches documents like `match_batch`, each rewritten by the mapping whose index is in `rows`, if any.

@@ -62,6 +62,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<paths::Matcher>()?;
     module.add_function(wrap_pyfunction!(paths::process_cache_bytes, module)?)?;
     module.add_class::<outcomes::Handles>()?;
+    module.add_class::<outcomes::WorkCounters>()?;
     module.add_class::<label_paths::LabelPaths>()?;
     module.add_class::<route_table::RouteTable>()?;
     module.add_function(wrap_pyfunction!(

@@ -81,24 +81,23 @@ pub(super) fn found_tuple<T>(
     ))
 }
 
-/// `(handles, handles that were set aside, counters, refusal)`
-pub(super) type OutcomeTuple<'py> = (Handles, Handles, Bound<'py, PyDict>, Option<RefusalTuple>);
+/// `(handles, handles that were set aside if there are any, counters, refusal)`
+pub(super) type OutcomeTuple = (Handles, Option<Handles>, WorkCounters, Option<RefusalTuple>);
 
 /// Converts the outcome of matching a document.
-pub(super) fn outcome<'py>(
-    py: Python<'py>,
+pub(super) fn outcome(
     matcher: Arc<dyn DocumentMatcher>,
     matched: Result<Matched, MatchError>,
-) -> PyResult<OutcomeTuple<'py>> {
+) -> PyResult<OutcomeTuple> {
     let (matched, refusal) = or_refusal(matched)?;
     let matched = matched.unwrap_or_default();
     let of = |handles: Vec<u32>| Handles {
         matcher: Arc::clone(&matcher),
         handles,
     };
-    let (handles, set_aside) = (of(matched.handles), of(matched.set_aside));
-    let counters = counters_dict(py, &matched.counters)?;
-    Ok((handles, set_aside, counters, refusal))
+    let set_aside = (!matched.set_aside.is_empty()).then(|| of(matched.set_aside));
+    let counters = WorkCounters(matched.counters);
+    Ok((of(matched.handles), set_aside, counters, refusal))
 }
 
 /// `(starts, indices, ids, refusals by row, indices that were set aside by row, counters)`, the first
@@ -142,6 +141,18 @@ pub(super) fn batch_tuple(
         batch.set_aside,
         counters_dict(py, &batch.counters)?,
     ))
+}
+
+/// The counters of one document, converted on demand: most callers only want the matches.
+#[pyclass(frozen, module = "penstock._native")]
+pub struct WorkCounters(Counters);
+
+#[pymethods]
+impl WorkCounters {
+    /// The counters by name.
+    fn by_name<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        counters_dict(py, &self.0)
+    }
 }
 
 /// Handles of matched subscriptions, converted to ids on demand.

@@ -26,6 +26,15 @@ impl OrderedClassSet {
         }
     }
 
+    /// Makes room for classes below `count`.
+    #[inline]
+    pub fn resize(&mut self, count: usize) {
+        let words = count.div_ceil(64);
+        if self.bits.len() < words {
+            self.bits.resize(words, 0);
+        }
+    }
+
     /// Adds a class.
     #[inline]
     pub fn insert(&mut self, class: u32) {

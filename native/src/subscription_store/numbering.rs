@@ -154,6 +154,18 @@ pub struct HandleExpansion<'a> {
 }
 
 impl HandleExpansion<'_> {
+    /// Appends the handles of distinct classes.
+    #[inline]
+    pub fn expand_all(&self, classes: &[u32], handles: &mut Vec<u32>) {
+        if self.removed.is_none() && self.subscriptions.slots_are_classes() {
+            handles.extend(classes.iter().map(|class| self.base + class));
+            return;
+        }
+        for &class in classes {
+            self.expand(class, handles);
+        }
+    }
+
     /// Appends the handles of a class.
     #[inline]
     pub fn expand(&self, class: u32, handles: &mut Vec<u32>) {

@@ -43,12 +43,17 @@ impl SubscriptionTable {
         self.class_starts.len() - 1
     }
 
+    /// Whether each class has one subscription, whose slot then is the number of the class.
+    #[inline]
+    pub fn slots_are_classes(&self) -> bool {
+        self.class_count() == self.count()
+    }
+
     /// The slots of a class.
     #[inline]
     pub fn slots_of(&self, class: u32) -> Range<u32> {
-        // Where each class has one subscription, its slot is its number. The matches of a document
-        // are spread over the table, so not reading it saves cache misses.
-        if self.class_count() == self.count() {
+        // The matches of a document are spread over the table, so not reading it saves cache misses.
+        if self.slots_are_classes() {
             return class..class + 1;
         }
         self.class_starts[class as usize]..self.class_starts[class as usize + 1]

@@ -9,6 +9,8 @@
 //!   [`crate::tokenizer::latin_scanner`];
 //! * from any other character to the end of its run, `unicode-segmentation` splits the text.
 
+use std::hint::select_unpredictable;
+
 use unicode_segmentation::UnicodeSegmentation;
 
 use crate::tokenizer::byte_classes::{low_mask, Block};
@@ -32,14 +34,6 @@ pub trait TokenVisitor {
 
     /// A word that is too long is skipped here.
     fn overlong(&mut self, _at: usize) {}
-
-    /// Receives several tokens as byte ranges of a text that is already folded.
-    #[inline(always)]
-    fn tokens(&mut self, text: &[u8], ranges: &[(usize, usize)]) {
-        for &(start, end) in ranges {
-            self.token(start, &text[start..end]);
-        }
-    }
 
     /// Receives several tokens: their offsets, and ranges of texts that are already folded.
     #[inline(always)]
@@ -66,13 +60,45 @@ enum BlockOutcome {
 /// Maximum number of words in a block, and so of tokens passed on together.
 pub const BLOCK_TOKENS_MAX: usize = Block::BYTES / 2;
 
+/// The words of a block, as byte ranges of the text.
+struct BlockWords {
+    /// Position of the block.
+    at: usize,
+    /// First bytes of words.
+    starts: u64,
+    /// Last bytes of words; the words after them are not emitted.
+    lasts: u64,
+}
+
+impl Iterator for BlockWords {
+    type Item = (usize, usize);
+
+    #[inline(always)]
+    fn next(&mut self) -> Option<(usize, usize)> {
+        if self.lasts == 0 {
+            return None;
+        }
+        let start = self.starts.trailing_zeros() as usize;
+        let last = self.lasts.trailing_zeros() as usize;
+        self.starts &= self.starts.wrapping_sub(1);
+        self.lasts &= self.lasts - 1;
+        Some((self.at + start, self.at + last + 1))
+    }
+
+    #[inline(always)]
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        let count = self.lasts.count_ones() as usize;
+        (count, Some(count))
+    }
+}
+
+impl ExactSizeIterator for BlockWords {}
+
 /// A reusable tokenizer.
 pub struct Tokenizer {
     word_bytes_max: usize,
     options: TokenizerOptions,
     folded: String,
-    /// Scratch space for the words of a block.
-    ranges: [(usize, usize); BLOCK_TOKENS_MAX],
 }
 
 impl Default for Tokenizer {
@@ -88,7 +114,6 @@ impl Tokenizer {
             word_bytes_max,
             options,
             folded: String::new(),
-            ranges: [(0, 0); BLOCK_TOKENS_MAX],
         }
     }
 
@@ -171,71 +196,37 @@ impl Tokenizer {
             (0, false) => Block::BYTES - 2,
             _ => (needs_scan.trailing_zeros() as usize).saturating_sub(1),
         };
-        let mut starts = block.words & !(block.words << 1);
-        let mut lasts = block.words & !(block.words >> 1) & low_mask(end);
-        let (mut emitted_end, mut count) = (0, 0);
-        while lasts != 0 {
-            let start = starts.trailing_zeros() as usize;
-            emitted_end = lasts.trailing_zeros() as usize + 1;
-            starts &= starts - 1;
-            lasts &= lasts - 1;
-            self.ranges[count % BLOCK_TOKENS_MAX] = (at + start, at + emitted_end);
-            count += 1;
-        }
+        let starts = block.words & !(block.words << 1);
+        let lasts = block.words & !(block.words >> 1) & low_mask(end);
+        let words = BlockWords { at, starts, lasts };
+        let is_plain = block.accented == 0 || !self.options.fold_diacritics;
         if self.word_bytes_max < Block::BYTES {
-            count = self.drop_long_tokens(count);
-        }
-        if block.accented == 0 || !self.options.fold_diacritics {
-            visitor.tokens(bytes, &self.ranges[..count]);
+            self.emit_short_words(bytes, words, visitor);
+        } else if is_plain {
+            visitor.tokens_in(words.map(|range| (range.0, bytes, range)));
         } else {
-            self.emit_accented(bytes, at, block.accented, count, visitor);
+            emit_accented(bytes, block.accented, words, visitor);
         }
-        match (needs_scan, is_last, starts) {
+        let emitted_end = Block::BYTES - lasts.leading_zeros() as usize;
+        match (needs_scan, is_last, starts & !low_mask(emitted_end)) {
             (0, true, _) => BlockOutcome::End,
             // The last byte is not classified yet and may start a character that extends the one
             // before it.
             (0, false, 0) => BlockOutcome::Continue(at + block.len - 2),
-            (0, false, _) if starts & 1 == 0 => {
-                BlockOutcome::Continue(at + starts.trailing_zeros() as usize)
+            (0, false, unfinished) if unfinished & 1 == 0 => {
+                BlockOutcome::Continue(at + unfinished.trailing_zeros() as usize)
             }
             _ => BlockOutcome::NeedsScan(at + emitted_end),
         }
     }
 
-    /// Emits the words of the block at `at`, of which the letters in `accented` have diacritics.
-    #[inline(always)]
-    fn emit_accented<V: TokenVisitor>(
-        &mut self,
-        bytes: &[u8],
-        at: usize,
-        accented: u64,
-        count: usize,
-        visitor: &mut V,
-    ) {
-        let block = &bytes[at..bytes.len().min(at + Block::BYTES)];
-        let plain = PlainBlock::new(block, accented);
-        let tokens = self.ranges[..count].iter().map(|&(start, end)| {
-            // Other words are read from the text: bytes that were just written in pieces load slowly.
-            if accented >> (start - at) & low_mask(end - start) == 0 {
-                return (start, bytes, (start, end));
-            }
-            let range = (plain.position(start - at), plain.position(end - at));
-            (start, &plain.bytes[..], range)
-        });
-        visitor.tokens_in(tokens);
-    }
-
-    /// Moves the tokens within the length limit to the front and returns their number. Only for tests
-    /// with a small limit, which do not need to know where overlong words are.
+    /// Emits the words of a block within the length limit. Only for tests with a small limit, which do
+    /// not fold diacritics and do not need to know where overlong words are.
     #[cold]
-    fn drop_long_tokens(&mut self, count: usize) -> usize {
-        let mut left = 0;
-        for at in 0..count {
-            let (start, end) = self.ranges[at];
-            self.ranges[left] = (start, end);
-            left += usize::from(end - start <= self.word_bytes_max);
+    fn emit_short_words<V: TokenVisitor>(&self, bytes: &[u8], words: BlockWords, visitor: &mut V) {
+        for (start, end) in words.filter(|(start, end)| end - start <= self.word_bytes_max) {
+            visitor.token(start, &bytes[start..end]);
         }
-        left
     }
 
     /// Emits the next word using the scanner. Returns where to continue, or `None` at the end.
@@ -281,7 +272,7 @@ impl Tokenizer {
             unify_latin(&text[start..end], options, &mut self.folded);
             visitor.token(start, self.folded.as_bytes());
         } else {
-            visitor.tokens(text, &[(start, end)]);
+            visitor.tokens_in(std::iter::once((start, text, (start, end))));
         }
     }
 
@@ -318,6 +309,21 @@ impl Tokenizer {
             visitor.token(start + at, self.folded.as_bytes());
         }
     }
+}
+
+/// Emits the words of a block, of which the letters in `accented` have diacritics.
+#[inline(always)]
+fn emit_accented<V: TokenVisitor>(bytes: &[u8], accented: u64, words: BlockWords, visitor: &mut V) {
+    let at = words.at;
+    let plain = PlainBlock::new(&bytes[at..bytes.len().min(at + Block::BYTES)], accented);
+    visitor.tokens_in(words.map(|(start, end)| {
+        // Other words are read from the text: bytes that were just written in pieces load slowly.
+        let is_accented = accented >> (start - at) & low_mask(end - start) != 0;
+        let range = (plain.position(start - at), plain.position(end - at));
+        let of_text = (bytes, (start, end));
+        let (text, range) = select_unpredictable(is_accented, (&plain.bytes[..], range), of_text);
+        (start, text, range)
+    }));
 }
 
 /// Returns the tokens of a text.

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from os import PathLike
-from typing import Final, Protocol, TypeAlias
+from typing import Final, NamedTuple, Protocol, TypeAlias
 
 import pyarrow as pa
 
@@ -50,17 +50,29 @@ KEYWORD_ENGINES = ("postings", "kemb", "kale", "slca", "reference")
 """
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
+class WorkCounters(Protocol):
+    """The work counters of one document, in the native core."""
+
+    def by_name(self) -> Mapping[str, int]:
+        """The fields of :class:`~penstock.matching.results.Work`."""
+
+
+class Outcome(NamedTuple):
     """One document, matched or refused."""
 
     handles: Handles
-    work: Work = NO_WORK
+    counted: Work | WorkCounters = NO_WORK
+    """The work counters, converted on demand: most callers only want the matches."""
     error: DocumentError | None = None
     set_aside: Sequence[str] = ()
     """Subscriptions that were not evaluated to the end; see :attr:`Matches.set_aside`."""
     label_paths: LabelPaths | None = None
     """The label paths, if they were requested."""
+
+    @property
+    def work(self) -> Work:
+        """The work counters."""
+        return self.counted if isinstance(self.counted, Work) else Work(**self.counted.by_name())
 
 
 @dataclass(frozen=True, slots=True)

@@ -241,16 +241,18 @@ def matches_of(
             outcome = Outcome(ResolvedIds(), error=reason)
     return Matches(
         outcome.handles,
-        counters=Counters.of_one(
-            matches=len(outcome.handles),
-            refused=outcome.error is not None,
-            work=outcome.work,
-        ),
+        counters=partial(_counters_of, outcome),
         errors=() if outcome.error is None else (outcome.error,),
-        fragments={name: tuple(parts) for name, parts in selected.items()},
+        fragments=selected and {name: tuple(parts) for name, parts in selected.items()},
         untold=untold,
         set_aside=outcome.set_aside,
         label_paths=outcome.label_paths,
+    )
+
+
+def _counters_of(outcome: Outcome) -> Counters:
+    return Counters.of_one(
+        matches=len(outcome.handles), refused=outcome.error is not None, work=outcome.work
     )
 
 

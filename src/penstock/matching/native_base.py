@@ -11,7 +11,7 @@ import pyarrow as pa
 from penstock.documents import Context, Span, Summary
 from penstock.errors import DocumentError, EngineError, IndexFileError, QueryError, Where
 from penstock.language.source_position import position_of, utf8_size
-from penstock.matching.engine import BatchOutcome, Buffer, Outcome
+from penstock.matching.engine import BatchOutcome, Buffer, Outcome, WorkCounters
 from penstock.matching.header_tests import NO_FIELDS, HeaderFields, is_testable
 from penstock.matching.label_paths import LabelPaths
 from penstock.matching.limits import LABEL_PATHS_MAX
@@ -142,6 +142,8 @@ class NativeSnapshotMatcher(NativeMatcherBase):
 
 def native_header(header: HeaderFields) -> list[tuple[str, str]]:
     """A header as the native core expects it, without fields that no subscription can test."""
+    if not header:
+        return []
     return [(name, value) for name, value in header.items() if is_testable(name, value)]
 
 
@@ -232,8 +234,8 @@ def _as_bytes(buffer: pa.Buffer | None) -> memoryview:
 
 def outcome_of(
     handles: Handles,
-    set_aside: Handles,
-    counters: Mapping[str, int],
+    set_aside: Handles | None,
+    counters: WorkCounters,
     refusal: Refusal | None,
     label_paths: LabelPaths | None = None,
 ) -> Outcome:
@@ -241,9 +243,9 @@ def outcome_of(
     error = None if refusal is None else document_error(refusal)
     return Outcome(
         handles,
-        Work(**counters),
+        counters,
         error,
-        tuple(set_aside.ids()) if len(set_aside) else (),
+        () if set_aside is None else tuple(set_aside.ids()),
         label_paths,
     )
 

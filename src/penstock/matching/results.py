@@ -6,7 +6,7 @@ are requested: most matches are only counted.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, Protocol
@@ -125,6 +125,10 @@ class IndexStats:
     """Immutable parts of the index; adding creates new segments and never rebuilds old ones."""
 
 
+NO_FRAGMENTS: Final[Mapping[str, tuple[Fragment, ...]]] = MappingProxyType({})
+"""The fragments of a result that was asked for none."""
+
+
 class Handles(Protocol):
     """The matching subscriptions of a document, as handles of the engine."""
 
@@ -143,10 +147,10 @@ class Matches:
     """
 
     __slots__ = (
+        "_counters",
         "_handles",
         "_ids",
         "_set",
-        "counters",
         "errors",
         "fragments",
         "label_paths",
@@ -155,7 +159,6 @@ class Matches:
     )
 
     errors: tuple[DocumentError, ...]
-    counters: Counters
     fragments: Mapping[str, tuple[Fragment, ...]]
     untold: frozenset[str]
     set_aside: frozenset[str]
@@ -165,7 +168,7 @@ class Matches:
         self,
         handles: Handles,
         *,
-        counters: Counters,
+        counters: Counters | Callable[[], Counters],
         errors: tuple[DocumentError, ...] = (),
         fragments: Mapping[str, tuple[Fragment, ...]] | None = None,
         untold: Iterable[str] = (),
@@ -175,9 +178,9 @@ class Matches:
         self._handles = handles
         self._ids: tuple[str, ...] | None = None
         self._set: frozenset[str] | None = None
-        self.counters = counters
+        self._counters = counters
         self.errors = errors
-        self.fragments = MappingProxyType(dict(fragments or {}))
+        self.fragments = MappingProxyType(dict(fragments)) if fragments else NO_FRAGMENTS
         """The fragments that each query selected; empty unless requested."""
         self.untold = frozenset(untold)
         """Ids that match, but whose requested fragments cannot be computed in bounded memory,
@@ -206,6 +209,13 @@ class Matches:
         """The result of a document that is refused."""
         counters = Counters.of_one(matches=0, refused=True, work=Work())
         return cls(ResolvedIds(), counters=counters, errors=(reason,))
+
+    @property
+    def counters(self) -> Counters:
+        """The counters of this document, computed at first access."""
+        if not isinstance(self._counters, Counters):
+            self._counters = self._counters()
+        return self._counters
 
     @property
     def handles(self) -> Handles:

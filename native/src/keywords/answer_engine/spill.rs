@@ -127,20 +127,19 @@ impl AnswerEngine<'_> {
             conjunctions,
             ..
         } = self.indexes;
-        conjunctions.search(search, queries, postings.words(), presence, |query| {
-            complete.push(query);
-        });
+        conjunctions.search(search, queries, postings.words(), presence, complete);
     }
 
     /// Adds a word after the window has spilled.
     #[cold]
     pub(super) fn add_word_spilled(&mut self, word: WordId) -> Result<(), Stop> {
         self.check_disjunctions(word)?;
-        if self.buffers.window.current() == NO_ELEMENT {
-            let summary = self.buffers.summaries.last_mut();
-            summary.expect("an open element").own.insert(word);
-        } else {
-            self.buffers.window.add_words(&[word]);
+        match self.buffers.window.current() {
+            NO_ELEMENT => {
+                let summary = self.buffers.summaries.last_mut();
+                summary.expect("an open element").own.insert(word);
+            }
+            element => self.buffers.window.add_words(element, &[word]),
         }
         Ok(())
     }
@@ -194,9 +193,7 @@ impl AnswerEngine<'_> {
             ..
         } = self.indexes;
         let mut complete = Vec::new();
-        conjunctions.search(search, queries, words, presence, |query| {
-            complete.push(query)
-        });
+        conjunctions.search(search, queries, words, presence, &mut complete);
         complete.sort_unstable();
         for &query in &complete {
             let words = queries.words(query);
