@@ -43,8 +43,8 @@ NATIVE_DICTIONARIES = {
     "keyword_matching": "queries.dict",
     "mapping": "queries.dict",
 }
-"""The dictionaries of the native targets; inputs of ``index_files`` are lists of changes, and those of
-``tree_patches`` are binary."""
+"""The dictionaries of the native targets; inputs of ``index_files`` are lists of changes, and those
+of ``tree_patches`` are binary."""
 
 _DONE = re.compile(r"^Done (\d+) (?:runs )?in (\d+) second", re.MULTILINE)
 _COVERAGE = re.compile(r"\bcov: (\d+) ft: (\d+) corp: (\d+)/")

@@ -269,7 +269,6 @@ impl<S: TokenSink> Handler for TokenDispatcher<'_, '_, S> {
             }
             return Ok(());
         }
-        self.intern_name(context.names(), element.name);
         self.flush_if_full()?;
         if S::NEEDS_SPANS {
             self.flush_unless_delayed()?;
@@ -278,6 +277,7 @@ impl<S: TokenSink> Handler for TokenDispatcher<'_, '_, S> {
                 route.sink.start_tag(context, element);
             }
         }
+        self.intern_name(context.names(), element.name);
         self.push_marker(Marker::Open(element.name));
         for attribute in element.attributes {
             self.intern_name(context.names(), attribute.name);

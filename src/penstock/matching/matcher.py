@@ -243,7 +243,7 @@ def matches_of(
         outcome.handles,
         counters=partial(_counters_of, outcome),
         errors=() if outcome.error is None else (outcome.error,),
-        fragments=selected and {name: tuple(parts) for name, parts in selected.items()},
+        fragments={name: tuple(parts) for name, parts in selected.items()},
         untold=untold,
         set_aside=outcome.set_aside,
         label_paths=outcome.label_paths,

@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 from typing import Generic, Protocol, TypeVar
@@ -158,7 +157,7 @@ class ReferenceMatcherBase(ABC):
         outcome = self._match(reading, header)
         if not label_paths:
             return outcome
-        return replace(outcome, label_paths=label_paths_of(reading.events, LABEL_PATHS_MAX))
+        return outcome._replace(label_paths=label_paths_of(reading.events, LABEL_PATHS_MAX))
 
     def match_file(self, path: str | PathLike[str], header: HeaderFields = NO_FIELDS) -> Outcome:
         """Match a file, reading it into memory."""
