@@ -192,6 +192,16 @@ def test_a_full_peer_exchanges_places_with_its_parent_only() -> None:
     assert displacements(has_room=False) == [Place("s", "p", "y")]
 
 
+def test_a_search_ends_though_answers_make_a_cycle() -> None:
+    # The answers are from before and after an exchange of places.
+    tree = {
+        "s": answer(1, accepts=False, children={"p": 0.0}),
+        "p": answer(1, overhead=20.0, exclusive=COSTLY, children={"q": 0.0}),
+        "q": answer(1, overhead=20.0, children={"p": 0.0}),
+    }
+    assert search_of(Placement.PATH_COST, tree)[1] == {"s", "p", "q"}
+
+
 def test_nobody_moves_without_a_gain() -> None:
     tree = {
         "s": answer(1, accepts=False, children={"p": 0.0, "q": 25.0}),

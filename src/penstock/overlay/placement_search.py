@@ -87,6 +87,7 @@ class PlacementSearch:
         self._probes_left = probes_max
         self._gain_min = gain_min
         self._answers: dict[str, OverheadAnswer] = {}
+        self._examined: set[str] = set()
         self._to_ask: deque[str] = deque(path)
         self._asked: dict[str, _Visit | None] = {}
         self._queue: list[_Visit] = []
@@ -189,6 +190,10 @@ class PlacementSearch:
         return None
 
     def _examine(self, visit: _Visit, answer: OverheadAnswer) -> None:
+        # Answers of different times may make a cycle, if two ancestors exchanged places meanwhile.
+        if visit.peer in self._examined:
+            return
+        self._examined.add(visit.peer)
         is_parent = visit.peer == self._path[-1]
         if self._placement is Placement.OVERHEAD:
             # Compared with the best one so far, without this peer: else nobody below a peer that
