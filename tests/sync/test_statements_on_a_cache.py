@@ -116,6 +116,15 @@ def test_comments_and_instructions_can_be_changed() -> None:
     assert after("//comment()!delete()", document) == b"<a><?p d?></a>"
 
 
+def test_the_value_of_an_instruction_does_not_begin_with_white_space() -> None:
+    """A reader of the document takes it for the white space after the target."""
+    client = cache(b"<a><?p d?></a>")
+    with pytest.raises(UpdateError) as refused:
+        client.update("/a/pi()!update(' e')")
+    assert refused.value.code == "update.content"
+    assert client.canonical_xml() == b"<a><?p d?></a>"
+
+
 def test_a_text_of_several_nodes_is_one() -> None:
     client = cache(b"<a>x<b/>y</a>")
     client.update("/a/b!delete()")

@@ -5,7 +5,7 @@ use hashbrown::{HashMap, HashTable};
 use std::hash::BuildHasher;
 
 use crate::events::{NameId, Names};
-use crate::reader::{is_char, is_name};
+use crate::reader::{is_char, is_name, is_space};
 
 use super::journal::{Change, Journal};
 use super::node_id::NodeId;
@@ -624,6 +624,10 @@ impl DocumentTree {
             NodeKind::Instruction if value.contains("?>") => {
                 Err(TreeError::Content("an instruction must not contain \"?>\""))
             }
+            // A reader takes it for the white space after the target.
+            NodeKind::Instruction if value.bytes().next().is_some_and(is_space) => Err(
+                TreeError::Content("the value of an instruction must not begin with white space"),
+            ),
             _ => Ok(()),
         }
     }

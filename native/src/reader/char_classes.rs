@@ -7,7 +7,7 @@ pub(crate) fn is_char(c: char) -> bool {
 
 /// White space (production `S`), as a byte.
 #[inline]
-pub(super) fn is_space(byte: u8) -> bool {
+pub(crate) fn is_space(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t' | b'\n' | b'\r')
 }
 

@@ -55,7 +55,7 @@ use name_table::NameTable;
 use parse_error::Fault;
 use text_position::TextPosition;
 
-pub(crate) use char_classes::{is_char, is_name, is_name_char};
+pub(crate) use char_classes::{is_char, is_name, is_name_char, is_space};
 pub(crate) use document_stream::DocumentStream;
 pub(crate) use input::decode;
 pub use limits::Limits;
