@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 
-from penstock.overlay.membership_transitions import (
+from penstock.overlay.membership.transitions import (
     MEMBERSHIP_TRANSITIONS,
     MembershipInput,
     MembershipState,

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from penstock.overlay.membership import _HANDLERS, Membership
-from penstock.overlay.membership_transitions import RELAYS, MembershipState
+from penstock.overlay.membership import Membership
+from penstock.overlay.membership.membership import _HANDLERS
+from penstock.overlay.membership.transitions import RELAYS, MembershipState
 from penstock.overlay.peer_messages import AttachRequest, RefusalReason
 from penstock.overlay.simulation.explorer import (
     NO_FAULTS,

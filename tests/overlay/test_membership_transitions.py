@@ -11,8 +11,8 @@ from membership_states import membership_diagram
 
 from penstock.overlay import BucketDocument, BucketInterest, BucketModel, Peer, PeerOptions
 from penstock.overlay.membership import Membership
-from penstock.overlay.membership_base import Candidate
-from penstock.overlay.membership_transitions import (
+from penstock.overlay.membership.base import Candidate
+from penstock.overlay.membership.transitions import (
     ATTEMPTS,
     HAS_PARENT,
     MEMBERSHIP_TRANSITIONS,

@@ -14,7 +14,7 @@ from penstock.overlay.bucket_interest import (
 from penstock.overlay.interest import Interest, InterestModel, Summary
 from penstock.overlay.limits import PeerLimits
 from penstock.overlay.membership import Membership
-from penstock.overlay.membership_transitions import MembershipState
+from penstock.overlay.membership.transitions import MembershipState
 from penstock.overlay.message_codec import MessageCodec
 from penstock.overlay.options import ChildChoice, PeerOptions, Placement
 from penstock.overlay.pattern_interest import PatternInterest, PatternModel

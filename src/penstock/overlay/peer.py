@@ -9,7 +9,7 @@ from penstock.errors import error
 from penstock.overlay.interest import Interest, InterestModel, OverlayDocument
 from penstock.overlay.limits import NAME_BYTES_MAX
 from penstock.overlay.membership import Membership
-from penstock.overlay.membership_transitions import MembershipState
+from penstock.overlay.membership.transitions import MembershipState
 from penstock.overlay.options import PeerOptions
 from penstock.overlay.peer_messages import (
     Add,

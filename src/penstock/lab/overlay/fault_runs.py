@@ -18,7 +18,7 @@ from penstock.overlay import (
     PeerOptions,
     PeerOutput,
 )
-from penstock.overlay.membership_transitions import HAS_PARENT
+from penstock.overlay.membership.transitions import HAS_PARENT
 from penstock.overlay.simulation import Simulator
 from penstock.overlay.simulation.checks import check_nothing_lost, check_one_tree, check_order
 

@@ -6,7 +6,7 @@ from collections import defaultdict
 
 from penstock.overlay.interest import Interest
 from penstock.overlay.membership import Membership
-from penstock.overlay.membership_transitions import MembershipState
+from penstock.overlay.membership.transitions import MembershipState
 from penstock.overlay.simulation.simulator import Simulator, SubscriberLog
 
 

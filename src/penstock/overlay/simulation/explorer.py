@@ -19,7 +19,7 @@ from typing import NamedTuple, TypeVar
 
 from penstock.overlay.bucket_interest import BucketDocument, BucketInterest, BucketModel
 from penstock.overlay.membership import Membership
-from penstock.overlay.membership_transitions import MembershipInput, MembershipState
+from penstock.overlay.membership.transitions import MembershipInput, MembershipState
 from penstock.overlay.options import PeerOptions
 from penstock.overlay.peer import Peer
 from penstock.overlay.peer_messages import AnyPeerMessage, Attempt, NewParent

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from penstock.overlay.membership_base import Candidate, Displacement
-from penstock.overlay.membership_leave import LeavePart
-from penstock.overlay.membership_transitions import (
+from penstock.overlay.membership.base import Candidate, Displacement
+from penstock.overlay.membership.departure import LeavePart
+from penstock.overlay.membership.transitions import (
     ACCEPTS_CHILDREN,
     MembershipInput,
     MembershipState,

@@ -8,8 +8,8 @@ from penstock.overlay.limits import (
     REPLAY_BYTES_MAX,
     REPLAY_DOCUMENTS_MAX,
 )
-from penstock.overlay.membership_base import MembershipBase
-from penstock.overlay.membership_transitions import (
+from penstock.overlay.membership.base import MembershipBase
+from penstock.overlay.membership.transitions import (
     MembershipState,
 )
 from penstock.overlay.ordered_stream import StreamItem

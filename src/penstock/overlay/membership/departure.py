@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from penstock.overlay.membership_join import JoinPart
-from penstock.overlay.membership_transitions import (
+from penstock.overlay.membership.place_requests import JoinPart
+from penstock.overlay.membership.transitions import (
     ATTEMPTS,
     HAS_PARENT,
     MembershipInput,

@@ -8,8 +8,8 @@ from penstock.overlay.child_link import ChildLink
 from penstock.overlay.limits import (
     REJOIN_ANCESTORS_MAX,
 )
-from penstock.overlay.membership_delivery import DeliveryPart
-from penstock.overlay.membership_transitions import (
+from penstock.overlay.membership.delivery import DeliveryPart
+from penstock.overlay.membership.transitions import (
     MembershipInput,
     MembershipState,
 )

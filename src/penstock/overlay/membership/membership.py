@@ -1,7 +1,7 @@
 """A peer's membership in one tree: the protocol core.
 
 The core does no I/O. Messages and time come in, outputs are collected by the peer. Every change of
-state is in the table of :mod:`~penstock.overlay.membership_transitions`.
+state is in the table of :mod:`~penstock.overlay.membership.transitions`.
 
 Three invariants hold whatever is lost, delayed, duplicated or reordered:
 
@@ -22,8 +22,8 @@ from collections.abc import Callable
 from typing import Any
 
 from penstock.overlay.interest import Interest, OverlayDocument
-from penstock.overlay.membership_reorganisation import ReorganisationPart
-from penstock.overlay.membership_transitions import (
+from penstock.overlay.membership.reorganisation import ReorganisationPart
+from penstock.overlay.membership.transitions import (
     ATTEMPTS,
     SEEKS_PLACE,
     MembershipInput,

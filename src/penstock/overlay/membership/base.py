@@ -10,7 +10,7 @@ from typing import NamedTuple, Protocol
 from penstock.links.back_off import BackOff
 from penstock.overlay.child_link import ChildLink
 from penstock.overlay.interest import Interest, InterestModel
-from penstock.overlay.membership_transitions import (
+from penstock.overlay.membership.transitions import (
     HAS_PARENT,
     MEMBERSHIP_TRANSITIONS,
     MembershipInput,

@@ -9,9 +9,9 @@ from penstock.overlay.limits import (
     EXCLUDED_PEERS_MAX,
     SEEDS_MAX,
 )
-from penstock.overlay.membership_attach import AttachPart
-from penstock.overlay.membership_base import Candidate, Displacement
-from penstock.overlay.membership_transitions import (
+from penstock.overlay.membership.attach_attempts import AttachPart
+from penstock.overlay.membership.base import Candidate, Displacement
+from penstock.overlay.membership.transitions import (
     ACCEPTS_CHILDREN,
     SEEKS_PLACE,
     MembershipInput,

@@ -8,9 +8,9 @@ from penstock.overlay.child_link import ChildLink
 from penstock.overlay.limits import (
     DEPTH_MAX,
 )
-from penstock.overlay.membership_base import Displacement, Relay
-from penstock.overlay.membership_heartbeats import HeartbeatPart
-from penstock.overlay.membership_transitions import (
+from penstock.overlay.membership.base import Displacement, Relay
+from penstock.overlay.membership.heartbeats import HeartbeatPart
+from penstock.overlay.membership.transitions import (
     ACCEPTS_CHILDREN,
     ATTEMPTS,
     RELAYS,
