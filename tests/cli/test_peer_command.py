@@ -6,6 +6,7 @@ import json
 import signal
 import subprocess
 import sys
+import urllib.request
 from pathlib import Path
 
 import pytest
@@ -26,6 +27,7 @@ JOIN = ("peer", "--join", "127.0.0.1:9", "--insecure")
         (JOIN, "give a query"),
         ((*JOIN, "--subscribe", "/a", "--lines"), "only a source publishes"),
         ((*JOIN, "--subscribe", "/a", "a.xml"), "only a source publishes"),
+        (("peer", "--insecure", "--agent", "127.0.0.1:9"), "give a query"),
         ((*SOURCE, "missing.xml"), "missing.xml"),
         ((*SOURCE, "--watch", "missing"), "does not exist"),
         ((*SOURCE, "--metrics", "unix:here"), "HOST:PORT"),
@@ -48,6 +50,9 @@ def test_wrong_command_lines(arguments: tuple[str, ...], words: str) -> None:
         ((*SOURCE, "--name", "a b"), "overlay.option"),
         ((*SOURCE, "--silence-seconds", "1"), "overlay.option"),
         ((*JOIN, "--subscribe", "/a["), "query.syntax"),
+        ((*SOURCE, "--agent", "192.0.2.1:7400"), "overlay.insecure"),
+        (("overlay", "agent"), "overlay.insecure"),
+        (("overlay", "agent", "--insecure", "--extra-seeds", "99"), "overlay.option"),
     ],
 )
 def test_refusals_have_a_code(arguments: tuple[str, ...], code: str) -> None:
@@ -56,10 +61,10 @@ def test_refusals_have_a_code(arguments: tuple[str, ...], code: str) -> None:
     assert f"[{code}]" in done.err
 
 
-def start(*arguments: str) -> subprocess.Popen[str]:
-    """A peer as a process of its own."""
+def start(*arguments: str, command: tuple[str, ...] = ("peer",)) -> subprocess.Popen[str]:
+    """A peer or an agent as a process of its own."""
     return subprocess.Popen(
-        [sys.executable, "-m", "penstock", "peer", "--insecure", *arguments],
+        [sys.executable, "-m", "penstock", *command, "--insecure", *arguments],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -120,3 +125,32 @@ def test_a_source_and_a_subscriber(tmp_path: Path) -> None:
         assert notes.endswith("left and stopped\n")
     finally:
         source.kill()
+
+
+def test_a_source_and_a_subscriber_find_each_other_by_the_agent(tmp_path: Path) -> None:
+    (tmp_path / "a.xml").write_text("<a/>")
+    agent = start("--json", "--metrics=127.0.0.1:0", "--top=5", command=("overlay", "agent"))
+    started = [agent]
+    try:
+        assert agent.stdout is not None
+        listening = json.loads(agent.stdout.readline())
+        assert listening["agent"] == f"agent@{listening['address']}"
+        known = f"--agent={listening['address']}"
+        started.append(start("--source", known, "--children=1", str(tmp_path)))
+        subscriber = start(known, "--subscribe=/a", "--count=1", "--json")
+        started.append(subscriber)
+        out, _ = subscriber.communicate(timeout=120)
+        assert subscriber.returncode == 0
+        rows = [json.loads(line) for line in out.splitlines()]
+        assert [each["content"] for each in rows if each["type"] == "delivery"] == ["<a/>"]
+        url = f"http://{listening['metrics']}/metrics"
+        with urllib.request.urlopen(url, timeout=60) as answer:
+            assert b"penstock_agent_seeds_total 1" in answer.read()
+        agent.send_signal(signal.SIGTERM)
+        _, notes = agent.communicate(timeout=120)
+        assert agent.returncode == 0
+        assert notes.endswith("stopped\n")
+    finally:
+        for each in started:
+            each.kill()
+            each.communicate()

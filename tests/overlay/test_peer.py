@@ -44,6 +44,7 @@ from penstock.overlay.peer_messages import (
     Replayed,
     Seeds,
     SeedsRequest,
+    SourceAnnouncement,
 )
 from penstock.overlay.peer_outputs import Send
 from penstock.overlay.replay_buffer import Coverage, ReplayBuffer
@@ -56,6 +57,7 @@ BITMAP = WindowBitmap(1, 5, 200, 1 << 190 | 3)
 MESSAGES: list[AnyPeerMessage] = [
     SeedsRequest("s"),
     Seeds("s", ("a", "b")),
+    SourceAnnouncement("s"),
     Add("s", "p", 1, "a", BucketInterest(1 << 300), BITMAP, 1.5, ("x",), 3),
     AttachRequest("s", EDGE, EDGE, BucketInterest(5), 3, None, ("p", "q")),
     FilterStatement("s", 2, BucketInterest(0)),
@@ -137,6 +139,7 @@ def test_commands_check_the_tree() -> None:
         lambda: AgentOptions(extra_seeds=100),
         lambda: AgentOptions(round_seconds=0.0),
         lambda: AgentOptions(top=0),
+        lambda: AgentOptions(source_seconds=0.0),
         lambda: BucketWorkload(subscribers=1, random=random.Random(1), selectivity=1.0),
         lambda: BucketWorkload(subscribers=1, random=random.Random(1), shuffled=30),
         lambda: Peer("", model=MODEL, random=random.Random(1)),
@@ -161,6 +164,32 @@ def test_a_peer_that_restarted_says_that_it_is_no_parent() -> None:
     assert isinstance(refusal, Send)
     assert isinstance(refusal.message, AttachRefusal)
     assert peer.receive("c", Seeds("s", ()), 0.0) == []
+
+
+def test_agent_knows_the_sources_that_announced_themselves_lately(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    agent = SystemAgent(AgentOptions(source_seconds=10.0), random=random.Random(1))
+    source = Peer("s", model=BucketModel(), random=random.Random(2))
+    outputs = [(0.0, source.serve(epoch=1, now=0.0, agent="agent"))]
+    while (now := source.next_timer or 0.0) < 20.0:
+        outputs.append((now, source.tick(now)))
+    assert len(outputs) > 3
+    for now, sent in outputs:
+        [announcement] = sent
+        assert isinstance(announcement, Send)
+        assert announcement == Send("agent", SourceAnnouncement("s"))
+        assert agent.receive("s", announcement.message, now) == []
+    last = outputs[-1][0]
+    assert agent.sources(last + 10.0) == ("s",)
+    assert agent.sources(last + 10.1) == ()
+    # Nobody announces another one, and the number of sources is bounded.
+    assert agent.receive("p1", SourceAnnouncement("other"), last) == []
+    assert agent.sources(last) == ("s",)
+    monkeypatch.setattr("penstock.overlay.agent.AGENT_SOURCES_MAX", 2)
+    for name in ("t", "u"):
+        agent.receive(name, SourceAnnouncement(name), last)
+    assert agent.sources(last) == ("t", "u")
 
 
 def test_agent_grants_the_greatest_overheads_of_a_round() -> None:

@@ -11,6 +11,7 @@ from penstock.cli.options import EXISTING_FILE
 
 if TYPE_CHECKING:
     from penstock.links import Address, TcpAddress
+    from penstock.overlay import PeerOptions
     from penstock.service.peer.options import PeerServiceOptions
 
 GroupTokenOption = Annotated[
@@ -24,6 +25,21 @@ GroupTokenOption = Annotated[
 InsecureOption = Annotated[
     bool,
     typer.Option("--insecure", help="Do without a token, on addresses of this machine only."),
+]
+
+ListenOption = Annotated[
+    str,
+    typer.Option(
+        metavar="ADDRESS",
+        help="Where to listen for peers: HOST:PORT or unix:PATH; port 0 takes a free one.",
+    ),
+]
+AdvertiseOption = Annotated[
+    str | None,
+    typer.Option(metavar="ADDRESS", help="Where peers reach this process, if not at --listen."),
+]
+PeerCertificateOption = Annotated[
+    Path | None, typer.Option(help="Certificate of this process; turns TLS on.", **EXISTING_FILE)
 ]
 
 
@@ -54,3 +70,43 @@ def client_options(
         client_tls=None if authorities is None else ClientTls(authorities=authorities),
     )
     return parse_address(connect), options
+
+
+def service_options(
+    *,
+    label: str,
+    listen: str,
+    advertise: str | None,
+    token_file: Path | None,
+    insecure: bool,
+    certificate: Path | None,
+    key: Path | None,
+    authorities: Path | None,
+    metrics: str | None,
+    agent: str | None = None,
+    peer: PeerOptions | None = None,
+) -> PeerServiceOptions:
+    """The options of a process that others connect to: a peer, or the system agent."""
+    from penstock.links import ClientTls, ServerTls
+    from penstock.overlay import PeerOptions
+    from penstock.service.peer.options import PeerServiceOptions, read_token
+    from penstock.service.router import parse_address
+
+    if (certificate is None) != (key is None):
+        raise typer.BadParameter("give a certificate and its key", param_hint="--tls-key")
+    return PeerServiceOptions(
+        label=label,
+        listen=parse_address(listen),
+        advertise=None if advertise is None else parse_address(advertise),
+        agent=None if agent is None else parse_address(agent),
+        token=None if token_file is None else read_token(token_file),
+        insecure=insecure,
+        server_tls=(
+            None
+            if certificate is None or key is None
+            else ServerTls(certificate=certificate, key=key)
+        ),
+        client_tls=None if authorities is None else ClientTls(authorities=authorities),
+        metrics=None if metrics is None else tcp_address(metrics, "--metrics"),
+        peer=peer or PeerOptions(),
+    )

@@ -7,13 +7,19 @@ from collections import OrderedDict
 from dataclasses import dataclass
 
 from penstock.errors import error
-from penstock.overlay.limits import AGENT_PEERS_MAX, AGENT_REQUESTS_MAX, SEEDS_MAX
+from penstock.overlay.limits import (
+    AGENT_PEERS_MAX,
+    AGENT_REQUESTS_MAX,
+    AGENT_SOURCES_MAX,
+    SEEDS_MAX,
+)
 from penstock.overlay.peer_messages import (
     AnyPeerMessage,
     EligibilityAnswer,
     EligibilityRequest,
     Seeds,
     SeedsRequest,
+    SourceAnnouncement,
 )
 from penstock.overlay.peer_outputs import Send
 
@@ -38,17 +44,21 @@ class AgentOptions:
     delta_threshold: float = 0.0
     """Overhead below which requests are denied."""
 
+    source_seconds: float = 60.0
+    """Time after its last announcement for which a source is known."""
+
     def __post_init__(self) -> None:
         if not 0 <= self.extra_seeds < SEEDS_MAX:
             raise error("overlay.option", f"a seed set has at most {SEEDS_MAX} peers")
-        if self.move_wait_seconds < 0 or self.round_seconds <= 0 or self.delta_threshold < 0:
+        positive = (self.round_seconds, self.source_seconds)
+        if min(self.move_wait_seconds, self.delta_threshold) < 0 or min(positive) <= 0:
             raise error("overlay.option", "times and thresholds are not negative")
         if self.top is not None and self.top < 1:
             raise error("overlay.option", "at least one request is granted in a round")
 
 
 class SystemAgent:
-    """Answers :class:`SeedsRequest` and :class:`EligibilityRequest`.
+    """Answers :class:`SeedsRequest` and :class:`EligibilityRequest`, and knows the sources.
 
     It makes joining and moving cheaper and fairer, and nothing depends on it: peers that receive no
     answer use the seeds that they know and their own time-outs.
@@ -57,6 +67,8 @@ class SystemAgent:
     def __init__(self, options: AgentOptions, *, random: random.Random) -> None:
         self._options = options
         self._random = random
+        self._sources: OrderedDict[str, float] = OrderedDict()
+        """When each source was last announced, the earliest first."""
         self._recent: OrderedDict[tuple[str, str], None] = OrderedDict()
         self._granted: OrderedDict[tuple[str, str], float] = OrderedDict()
         self._pending: dict[tuple[str, str], EligibilityRequest] = {}
@@ -70,6 +82,9 @@ class SystemAgent:
                 return [Send(sender, Seeds(message.source, self._seeds(message.source, sender)))]
             case EligibilityRequest():
                 return self._asked(sender, message, now)
+            case SourceAnnouncement() if sender == message.source:
+                self._announced(sender, now)
+                return []
             case _:
                 return []
 
@@ -85,6 +100,17 @@ class SystemAgent:
             self._answer(peer, request, now, is_granted=top is None or rank < top)
             for rank, ((_, peer), request) in enumerate(ranked)
         ]
+
+    def sources(self, now: float) -> tuple[str, ...]:
+        """The sources that announced themselves lately."""
+        oldest = now - self._options.source_seconds
+        return tuple(name for name, at in self._sources.items() if at >= oldest)
+
+    def _announced(self, source: str, now: float) -> None:
+        self._sources[source] = now
+        self._sources.move_to_end(source)
+        if len(self._sources) > AGENT_SOURCES_MAX:
+            self._sources.popitem(last=False)
 
     def _seeds(self, source: str, joiner: str) -> tuple[str, ...]:
         known = [peer for tree, peer in self._recent if tree == source and peer != joiner]

@@ -50,6 +50,9 @@ NAME_BYTES_MAX: Final[int] = 256
 AGENT_PEERS_MAX: Final[int] = 100_000
 """Peers whose last grant an agent remembers; past it, the oldest is forgotten."""
 
+AGENT_SOURCES_MAX: Final[int] = 1_000
+"""Sources that an agent knows; past it, the one that was silent for the longest is forgotten."""
+
 AGENT_REQUESTS_MAX: Final[int] = 10_000
 """Requests that wait for an agent's next round; further ones are denied."""
 

@@ -64,7 +64,7 @@ class PeerOptions:
     reorganise_seconds: float | None = None
     """Interval at which a child is asked to move; ``None`` switches reorganisation off."""
 
-    examinations: int = 4
+    examinations: int = 8
     """How often a peer examines its overhead in that interval. A new child is asked at the first
     examination; if it stays, after 1, 2, 4 ... further ones, and at least once an interval."""
 

@@ -111,13 +111,16 @@ class Peer:
         children = sum(len(each.children) for each in self.memberships.values())
         return self.options.fan_out - children
 
-    def serve(self, *, epoch: int, now: float) -> list[PeerOutput]:
-        """Become a source. The epoch must be larger after every restart."""
+    def serve(self, *, epoch: int, now: float, agent: str | None = None) -> list[PeerOutput]:
+        """Become a source, and announce it to the agent if there is one.
+
+        The epoch must be larger after every restart.
+        """
         if self.name in self.memberships:
             raise error("overlay.source", f"{self.name} is a source already")
         if epoch < 1:
             raise error("overlay.option", "epochs are counted from 1")
-        membership = Membership(self, self.name, self.model.nothing)
+        membership = Membership(self, self.name, self.model.nothing, agent=agent)
         self.memberships[self.name] = membership
         membership.serve(epoch, now)
         return self._taken()

@@ -81,6 +81,10 @@ class Seeds(PeerMessage, frozen=True):
     peers: Annotated[tuple[Name, ...], Meta(max_length=SEEDS_MAX)]
 
 
+class SourceAnnouncement(PeerMessage, frozen=True):
+    """A source tells the agent that it is there, again with every heartbeat."""
+
+
 # Join
 
 
@@ -362,6 +366,7 @@ class Replay(PeerMessage, frozen=True):
 AnyPeerMessage: TypeAlias = (
     SeedsRequest
     | Seeds
+    | SourceAnnouncement
     | Add
     | AddResult
     | AddRefused

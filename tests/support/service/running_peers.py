@@ -32,10 +32,12 @@ class RunningPeer:
         """The documents for the subscriber, in order."""
         return [each.document.content for each in self.outputs if isinstance(each, Deliver)]
 
-    async def join(self, other: RunningPeer, query: str) -> None:
-        """Joins the trees of another peer, and waits until it is connected."""
+    async def join(self, other: RunningPeer | None, query: str) -> None:
+        """Joins the trees of another peer, or of all sources that the agent knows, and waits until
+        it is connected."""
         interest = self.service.model.interest(xpath=[query])
-        await self.service.join_at([other.service.address], interest)
+        seeds = [] if other is None else [other.service.address]
+        await self.service.join_at(seeds, interest)
         await until(lambda: any(isinstance(each, Connected) for each in self.outputs))
 
     async def publish(self, *contents: bytes) -> None:

@@ -1,8 +1,9 @@
-"""``penstock overlay``: looks at the trees of a running overlay."""
+"""``penstock overlay``: looks at the trees of a running overlay, and runs its system agent."""
 
 from __future__ import annotations
 
 import contextlib
+import sys
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -13,13 +14,17 @@ from rich.live import Live
 from rich.text import Text
 from rich.tree import Tree
 
-from penstock.cli.console import note, out, print_json
-from penstock.cli.link_options import AuthoritiesOption
+from penstock.cli.console import note, out, print_json, print_line
+from penstock.cli.link_options import AuthoritiesOption, MetricsOption, TlsKeyOption
 from penstock.cli.options import JsonOption
 from penstock.cli.peer_options import (
+    AdvertiseOption,
     GroupTokenOption,
     InsecureOption,
+    ListenOption,
+    PeerCertificateOption,
     client_options,
+    service_options,
 )
 
 if TYPE_CHECKING:
@@ -28,7 +33,9 @@ if TYPE_CHECKING:
     from penstock.service.peer.tree_crawl import CrawledTree
 
 overlay_app = typer.Typer(
-    name="overlay", no_args_is_help=True, help="Look at the trees of a running overlay."
+    name="overlay",
+    no_args_is_help=True,
+    help="Look at the trees of a running overlay, or run its system agent.",
 )
 
 PeerAddressOption = Annotated[
@@ -129,6 +136,93 @@ def draw(
         )
     else:
         note(f"{output} shows {sum(len(each.peers) for each in trees):,} peers")
+
+
+@overlay_app.command("agent")
+def agent(
+    *,
+    listen: ListenOption = "127.0.0.1:0",
+    advertise: AdvertiseOption = None,
+    extra_seeds: Annotated[
+        int,
+        typer.Option(
+            min=0, metavar="N", help="Peers to join at besides the source: N that joined lately."
+        ),
+    ] = 0,
+    move_wait_seconds: Annotated[
+        float, typer.Option(min=0.0, help="Time between two moves of the same peer.")
+    ] = 0.0,
+    top: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            metavar="C",
+            help="Let only the C peers move in a round that cost their parents the most.",
+            show_default=False,
+        ),
+    ] = None,
+    round_seconds: Annotated[
+        float, typer.Option(help="Length of a round, from the first request on; with --top.")
+    ] = 1.0,
+    delta_threshold: Annotated[
+        float, typer.Option(min=0.0, help="Deny moves that would save fewer documents.")
+    ] = 0.0,
+    token_file: GroupTokenOption = None,
+    insecure: InsecureOption = False,
+    tls_certificate: PeerCertificateOption = None,
+    tls_key: TlsKeyOption = None,
+    tls_authorities: AuthoritiesOption = None,
+    metrics: MetricsOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Run the system agent in the foreground, until SIGTERM or Ctrl-C.
+
+    Peers that are started with --agent and its address learn from it which sources there are and
+    where to join, and ask it before they move. While it is down, they use the seeds that they know.
+    """
+    from penstock.links import run
+    from penstock.overlay import AgentOptions
+    from penstock.service.peer.options import AGENT_LABEL
+    from penstock.service.peer.process import Listening, run_agent
+
+    options = service_options(
+        label=AGENT_LABEL,
+        listen=listen,
+        advertise=advertise,
+        token_file=token_file,
+        insecure=insecure,
+        certificate=tls_certificate,
+        key=tls_key,
+        authorities=tls_authorities,
+        metrics=metrics,
+    )
+    policy = AgentOptions(
+        extra_seeds=extra_seeds,
+        move_wait_seconds=move_wait_seconds,
+        top=top,
+        round_seconds=round_seconds,
+        delta_threshold=delta_threshold,
+    )
+
+    def listening(report: Listening) -> None:
+        where = None if report.metrics is None else str(report.metrics)
+        if as_json:
+            print_json(
+                {
+                    "type": "listening",
+                    "agent": report.name,
+                    "address": str(report.address),
+                    "metrics": where,
+                }
+            )
+        else:
+            print_line(f"agent {report.name} listens on {report.address}")
+            if where is not None:
+                print_line(f"metrics: http://{where}/metrics")
+        sys.stdout.flush()
+
+    run(run_agent(options, policy, listening))
+    note("stopped")
 
 
 def _look(address: Address, options: PeerServiceOptions) -> list[CrawledTree]:

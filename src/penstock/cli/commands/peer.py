@@ -14,17 +14,19 @@ from penstock.cli.console import note, print_json, print_line, show_error
 from penstock.cli.document_inputs import document_inputs
 from penstock.cli.document_text import decode_for_display
 from penstock.cli.link_options import AuthoritiesOption, MetricsOption, TlsKeyOption
-from penstock.cli.options import DOCUMENTS_HELP, EXISTING_FILE, JsonOption
+from penstock.cli.options import DOCUMENTS_HELP, JsonOption
 from penstock.cli.peer_options import (
+    AdvertiseOption,
     GroupTokenOption,
     InsecureOption,
-    tcp_address,
+    ListenOption,
+    PeerCertificateOption,
+    service_options,
 )
 from penstock.cli.result_format import FRAGMENT_CHARACTERS_MAX, one_line
 
 if TYPE_CHECKING:
     from penstock.overlay import Deliver, PatternInterest
-    from penstock.service.peer.options import PeerServiceOptions
     from penstock.service.peer.process import PeerTask, Report
     from penstock.service.peer.publication import GivenDocument
 
@@ -64,6 +66,14 @@ def peer(
             show_default=False,
         ),
     ] = None,
+    agent: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ADDRESS",
+            help="Where the system agent listens, if there is one: see `penstock overlay agent`.",
+            show_default=False,
+        ),
+    ] = None,
     subscribe: Annotated[
         list[str] | None,
         typer.Option(metavar="QUERY", help="An XPath query (repeatable).", show_default=False),
@@ -86,28 +96,14 @@ def peer(
             min=0, metavar="N", help="Leave and end after N deliveries.", show_default=False
         ),
     ] = None,
-    listen: Annotated[
-        str,
-        typer.Option(
-            metavar="ADDRESS",
-            help="Where to listen for other peers: HOST:PORT or unix:PATH; port 0 takes a free"
-            " one.",
-        ),
-    ] = "127.0.0.1:0",
-    advertise: Annotated[
-        str | None,
-        typer.Option(
-            metavar="ADDRESS", help="Where other peers reach this one, if not at --listen."
-        ),
-    ] = None,
+    listen: ListenOption = "127.0.0.1:0",
+    advertise: AdvertiseOption = None,
     name: Annotated[
         str, typer.Option(help="What the peer's name begins with (default: your login name).")
     ] = "",
     token_file: GroupTokenOption = None,
     insecure: InsecureOption = False,
-    tls_certificate: Annotated[
-        Path | None, typer.Option(help="Certificate of this peer; turns TLS on.", **EXISTING_FILE)
-    ] = None,
+    tls_certificate: PeerCertificateOption = None,
     tls_key: TlsKeyOption = None,
     tls_authorities: AuthoritiesOption = None,
     fan_out: Annotated[
@@ -131,35 +127,38 @@ def peer(
 ) -> None:
     """Run a peer of the overlay in the foreground, until SIGTERM or Ctrl-C.
 
-    Peers form a tree for each source among themselves, without a server. A peer with --join and
-    --subscribe receives every document that matches from then on, once and in order, whoever else
-    leaves or crashes. At the end it leaves its trees; a second signal ends it at once.
+    Peers form a tree for each source among themselves, without a server. A peer with --subscribe
+    and --join or --agent receives every document that matches from then on, once and in order,
+    whoever else leaves or crashes. At the end it leaves its trees; a second signal ends it at once.
     """
     from penstock.links import run
+    from penstock.overlay import PeerOptions
     from penstock.service.peer.process import run_peer
 
     _check_arguments(
         source=source,
         publishes={"DOCUMENT": files, "--watch": watch, "--lines": lines, "--children": children},
-        join=join,
+        joins=bool(join or agent),
+        must_subscribe=bool(join or not source),
         subscribes={"--subscribe": subscribe, "--keywords": keywords, "--count": count},
     )
-    if (tls_certificate is None) != (tls_key is None):
-        raise typer.BadParameter("give a certificate and its key", param_hint="--tls-key")
-    options = _options(
+    options = service_options(
         label=name or login_name(),
         listen=listen,
         advertise=advertise,
+        agent=agent,
         token_file=token_file,
         insecure=insecure,
         certificate=tls_certificate,
         key=tls_key,
         authorities=tls_authorities,
         metrics=metrics,
-        fan_out=fan_out,
-        heartbeat_seconds=heartbeat_seconds,
-        silence_seconds=silence_seconds,
-        reorganise_seconds=reorganise_seconds,
+        peer=PeerOptions(
+            fan_out=fan_out,
+            heartbeat_seconds=heartbeat_seconds,
+            silence_seconds=silence_seconds,
+            reorganise_seconds=reorganise_seconds,
+        ),
     )
     interest = _interest(subscribe or [], keywords or [])
     inputs = document_inputs(files) if files else []
@@ -184,69 +183,30 @@ def _check_arguments(
     *,
     source: bool,
     publishes: dict[str, object],
-    join: list[str] | None,
+    joins: bool,
+    must_subscribe: bool,
     subscribes: dict[str, object],
 ) -> None:
-    if not source and not join:
+    if not source and not joins:
         raise typer.BadParameter(
-            "give --source to publish, or --join to subscribe", param_hint="--source, --join"
+            "give --source to publish, or --join or --agent to subscribe",
+            param_hint="--source, --join",
         )
     for option, value in publishes.items():
         if value and not source:
             raise typer.BadParameter("only a source publishes: give --source", param_hint=option)
     for option, value in subscribes.items():
-        if value is not None and not join:
-            raise typer.BadParameter("give the address to --join", param_hint=option)
-    if join and not (subscribes["--subscribe"] or subscribes["--keywords"]):
+        if value is not None and not joins:
+            raise typer.BadParameter("give the address to --join, or --agent", param_hint=option)
+    if must_subscribe and not (subscribes["--subscribe"] or subscribes["--keywords"]):
         raise typer.BadParameter("give a query", param_hint="--subscribe, --keywords")
 
 
-def _options(
-    *,
-    label: str,
-    listen: str,
-    advertise: str | None,
-    token_file: Path | None,
-    insecure: bool,
-    certificate: Path | None,
-    key: Path | None,
-    authorities: Path | None,
-    metrics: str | None,
-    fan_out: int,
-    heartbeat_seconds: float,
-    silence_seconds: float,
-    reorganise_seconds: float | None,
-) -> PeerServiceOptions:
-    from penstock.links import ClientTls, ServerTls
-    from penstock.overlay import PeerOptions
-    from penstock.service.peer.options import PeerServiceOptions, read_token
-    from penstock.service.router import parse_address
-
-    return PeerServiceOptions(
-        label=label,
-        listen=parse_address(listen),
-        advertise=None if advertise is None else parse_address(advertise),
-        token=None if token_file is None else read_token(token_file),
-        insecure=insecure,
-        server_tls=(
-            None
-            if certificate is None or key is None
-            else ServerTls(certificate=certificate, key=key)
-        ),
-        client_tls=None if authorities is None else ClientTls(authorities=authorities),
-        metrics=None if metrics is None else tcp_address(metrics, "--metrics"),
-        peer=PeerOptions(
-            fan_out=fan_out,
-            heartbeat_seconds=heartbeat_seconds,
-            silence_seconds=silence_seconds,
-            reorganise_seconds=reorganise_seconds,
-        ),
-    )
-
-
-def _interest(queries: list[str], keywords: list[str]) -> PatternInterest:
+def _interest(queries: list[str], keywords: list[str]) -> PatternInterest | None:
     from penstock.overlay import PatternModel
 
+    if not queries and not keywords:
+        return None
     return PatternModel().interest(xpath=queries, keywords=keywords)
 
 
@@ -265,7 +225,7 @@ def _task(
     documents: AsyncIterator[GivenDocument] | None,
     children: int,
     join: list[str],
-    interest: PatternInterest,
+    interest: PatternInterest | None,
     count: int | None,
 ) -> PeerTask:
     from penstock.service.peer.process import PeerTask

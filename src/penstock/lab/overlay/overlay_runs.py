@@ -36,7 +36,7 @@ JOIN_SECONDS = 0.2
 OUR_THRESHOLD = 0.05
 """Overhead above which children are asked to move, by our policy."""
 
-OUR_EXAMINATIONS = 4
+OUR_EXAMINATIONS = 8
 """Examinations of a peer's overhead in an interval of reorganisation, by our policy."""
 
 PICTURE_DOCUMENTS = 50

@@ -21,6 +21,7 @@ from penstock.overlay.peer_messages import (
     FilterStatement,
     NotChild,
     ParentHeartbeat,
+    SourceAnnouncement,
 )
 from penstock.overlay.peer_outputs import (
     ChildLost,
@@ -61,7 +62,9 @@ class HeartbeatPart(DeliveryPart):
             self._widen_if_needed(now)
 
     def send_heartbeats(self) -> None:
-        """Send heartbeats to the parent and to all children."""
+        """Send heartbeats to the parent and to all children; a source announces itself."""
+        if self.state is _S.ROOT and self.agent is not None:
+            self._send(self.agent, SourceAnnouncement(self.source))
         if self.parent is not None:
             self._send_child_heartbeat()
         for child in self.children.values():

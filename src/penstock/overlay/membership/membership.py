@@ -113,6 +113,7 @@ class Membership(ReorganisationPart):
         self.overlap.statistics.start(epoch, 0)
         self.buffer.start(0)
         self._start_heartbeat(now)
+        self.send_heartbeats()
 
     def publish(self, document: OverlayDocument, now: float) -> int:
         """Publish a document of this source. Returns its sequence number."""

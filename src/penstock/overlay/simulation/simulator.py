@@ -144,7 +144,9 @@ class Simulator:
         """Adds a source, or restarts it with a larger epoch."""
         peer = self.new_peer(name, options)
         self.published.setdefault(name, [])
-        self._process(name, peer.serve(epoch=self._incarnations[name], now=self.now))
+        agent = AGENT if self.agent is not None else None
+        epoch = self._incarnations[name]
+        self._process(name, peer.serve(epoch=epoch, now=self.now, agent=agent))
 
     def add_peer(
         self,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Final
 
 from penstock.errors import error
 from penstock.links import (
@@ -19,6 +20,10 @@ from penstock.links.limits import TOKEN_BYTES_MIN
 from penstock.overlay import PeerOptions
 from penstock.service.addresses import is_loopback
 from penstock.service.peer.limits import PEER_LINK_LIMITS, TOKEN_FILE_BYTES_MAX
+from penstock.service.peer.peer_names import peer_name
+
+AGENT_LABEL: Final = "agent"
+"""What the name of every system agent begins with: its address is all that peers must know."""
 
 _LABEL = re.compile(r"\A[A-Za-z0-9._-]{1,64}\Z")
 _WILDCARDS = frozenset({"0.0.0.0", "::", ""})
@@ -43,6 +48,9 @@ class PeerServiceOptions:
 
     server_tls: ServerTls | None = None
     client_tls: ClientTls | None = None
+    agent: Address | None = None
+    """Where the system agent listens, if there is one."""
+
     metrics: TcpAddress | None = None
     """Where to serve metrics over HTTP, if anywhere."""
 
@@ -58,12 +66,17 @@ class PeerServiceOptions:
             GroupToken(self.token)
         elif not self.insecure:
             raise error("overlay.insecure", "there is no token")
-        for address in (self.listen, self.advertise):
+        for address in (self.listen, self.advertise, self.agent):
             if address is not None:
                 self.check_address(address)
         reached = self.advertise or self.listen
         if isinstance(reached, TcpAddress) and reached.host in _WILDCARDS:
             raise error("overlay.option", f"peers cannot connect to {reached}: advertise another")
+
+    @property
+    def agent_name(self) -> str | None:
+        """The name of the system agent."""
+        return None if self.agent is None else peer_name(AGENT_LABEL, self.agent)
 
     def check_address(self, address: Address) -> None:
         """Raises ``overlay.insecure`` if an address is not to be used without a token."""

@@ -1,4 +1,4 @@
-"""Runs a peer until it is stopped."""
+"""Runs a peer or a system agent until it is stopped."""
 
 from __future__ import annotations
 
@@ -6,23 +6,24 @@ import asyncio
 import signal
 from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
 from contextlib import AsyncExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeAlias
 
 from penstock.documents import Document, Header, read_summary
 from penstock.errors import PenstockError, error
 from penstock.links import Address, TcpAddress
-from penstock.overlay import Deliver, PatternInterest, PeerOutput
+from penstock.overlay import AgentOptions, Deliver, PatternInterest, PeerOutput
 from penstock.service.metrics import MetricsServer
+from penstock.service.peer.agent_service import AgentService
 from penstock.service.peer.options import PeerServiceOptions
 from penstock.service.peer.output_writer import OutputWriter
 from penstock.service.peer.publication import GivenDocument
 from penstock.service.peer.service import PeerService
-from penstock.service.peer.status import metrics_text
+from penstock.service.peer.status import agent_metrics_text, metrics_text
 
 
 class Listening(NamedTuple):
-    """Where a peer can be reached."""
+    """Where a peer or an agent can be reached."""
 
     name: str
     address: Address
@@ -58,9 +59,11 @@ class PeerTask:
     """Children that a source waits for before it publishes."""
 
     join: Sequence[Address] = ()
-    """Peers whose trees it joins."""
+    """Peers whose trees it joins, besides those whose sources the agent knows."""
 
-    interest: PatternInterest = field(default_factory=lambda: PatternInterest(()))
+    interest: PatternInterest | None = None
+    """What it subscribes to; ``None`` if it joins no tree."""
+
     count: int | None = None
     """Deliveries after which it ends, if any."""
 
@@ -128,7 +131,10 @@ async def run_peer(
         await stack.enter_async_context(service)
         metrics = None
         if options.metrics is not None:
-            metrics = await _serve_metrics(stack, service, options.metrics)
+            running = service
+            metrics = await _serve_metrics(
+                stack, lambda: metrics_text(running.status()), options.metrics
+            )
         writer.put(Listening(service.name, service.address, metrics))
         if task.count == 0:
             stop.set()
@@ -137,13 +143,42 @@ async def run_peer(
     await writer.close(options.peer.leave_seconds)
 
 
-async def _serve_metrics(
-    stack: AsyncExitStack, service: PeerService, address: TcpAddress
-) -> TcpAddress:
-    async def text() -> str:
-        return metrics_text(service.status())
+async def run_agent(
+    options: PeerServiceOptions, agent: AgentOptions, write: Callable[[Listening], None]
+) -> None:
+    """Runs a system agent until SIGTERM or SIGINT.
 
-    server = MetricsServer(text)
+    Parameters
+    ----------
+    options
+        Address, token, TLS.
+    agent
+        Seeds, and who may move.
+    write
+        Called when the agent can be reached.
+    """
+    loop = asyncio.get_running_loop()
+    stop = asyncio.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, stop.set)
+    async with AsyncExitStack() as stack:
+        service = await stack.enter_async_context(AgentService(options, agent))
+        metrics = None
+        if options.metrics is not None:
+            metrics = await _serve_metrics(
+                stack, lambda: agent_metrics_text(service.status()), options.metrics
+            )
+        write(Listening(service.name, service.address, metrics))
+        await stop.wait()
+
+
+async def _serve_metrics(
+    stack: AsyncExitStack, text: Callable[[], str], address: TcpAddress
+) -> TcpAddress:
+    async def current() -> str:
+        return text()
+
+    server = MetricsServer(current)
     await server.start(address)
     stack.push_async_callback(server.close)
     return server.address
@@ -160,7 +195,7 @@ async def _work(
     if task.documents is not None:
         service.serve_source()
         working.append(asyncio.create_task(_publish(service, task, task.documents, writer)))
-    if task.join:
+    if task.interest is not None:
         working.append(asyncio.create_task(service.join_at(task.join, task.interest)))
     stopping: list[asyncio.Task[object]] = [asyncio.create_task(each.wait()) for each in stops]
     waiting = {*working, *stopping}

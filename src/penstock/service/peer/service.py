@@ -7,7 +7,6 @@ import contextlib
 import logging
 import os
 import random
-import socket
 import time
 from collections.abc import Callable, Collection, Coroutine, Iterable
 from typing import Any, Self
@@ -16,13 +15,8 @@ from penstock.documents import Document
 from penstock.errors import OverlayError, error
 from penstock.links import (
     Address,
-    GroupToken,
     Link,
-    LinkOptions,
     MessageReceived,
-    Server,
-    TcpAddress,
-    serve,
 )
 from penstock.overlay import (
     AnyPeerMessage,
@@ -41,6 +35,7 @@ from penstock.overlay import (
 )
 from penstock.overlay.message_codec import OVERLAY_MESSAGE
 from penstock.overlay.peer_messages import Forward, Replay
+from penstock.service.peer.endpoint import Endpoint
 from penstock.service.peer.limits import (
     DRAIN_SECONDS,
     POLL_SECONDS,
@@ -49,9 +44,14 @@ from penstock.service.peer.limits import (
 )
 from penstock.service.peer.options import PeerServiceOptions
 from penstock.service.peer.outgoing_links import OutgoingLinks
-from penstock.service.peer.peer_names import address_of, peer_name
-from penstock.service.peer.requests import CLIENT_PREFIX, STATUS_REQUEST, ask_peer, status_message
-from penstock.service.peer.status import PeerStatus, TreeStatus, new_counters
+from penstock.service.peer.requests import (
+    CLIENT_PREFIX,
+    STATUS_REQUEST,
+    ask_agent,
+    ask_peer,
+    status_message,
+)
+from penstock.service.peer.status import AgentStatus, PeerStatus, TreeStatus, new_counters
 
 logger = logging.getLogger(__name__)
 
@@ -95,19 +95,11 @@ class PeerService:
         self._changed = asyncio.Event()
         self._timer: asyncio.TimerHandle | None = None
         self._tasks: set[asyncio.Task[None]] = set()
-        self._server: Server | None = None
 
     async def __aenter__(self) -> Self:
         self._loop = asyncio.get_running_loop()
-        listen = self._options.listen
-        sock = None
-        if isinstance(listen, TcpAddress):
-            # The name contains the port, and links state it from the first connection on.
-            sock = _bound_socket(listen)
-            listen = TcpAddress(listen.host, sock.getsockname()[1])
-        self.name = peer_name(self._options.label, self._advertised(listen))
-        address_of(self.name)
-        link_options = self._options.link_options(self.name)
+        self._endpoint = Endpoint(self._options)
+        self.name = self._endpoint.name
         self.peer = Peer(
             self.name,
             model=self.model,
@@ -117,12 +109,12 @@ class PeerService:
         )
         self.links = OutgoingLinks(
             self._options,
-            link_options,
+            self._endpoint.link_options,
             on_unreachable=self._unreachable,
             on_progress=self.room_changed,
             neighbours=self._neighbours,
         )
-        self._server = await self._listen(listen, link_options, sock)
+        await self._endpoint.serve(self._serve_link)
         self._start(self._sweep())
         return self
 
@@ -136,43 +128,19 @@ class PeerService:
             async with asyncio.timeout(DRAIN_SECONDS):
                 await self.links.drain()
         await self.links.close()
-        if self._server is not None:
-            await self._server.close()
+        await self._endpoint.close()
 
     @property
     def address(self) -> Address:
         """Where the peer listens."""
-        assert self._server is not None
-        return self._server.address
-
-    def _advertised(self, listen: Address) -> Address:
-        advertised = self._options.advertise
-        if advertised is None:
-            return listen
-        is_any_port = isinstance(advertised, TcpAddress) and advertised.port == 0
-        if is_any_port and isinstance(listen, TcpAddress) and isinstance(advertised, TcpAddress):
-            return TcpAddress(advertised.host, listen.port)
-        return advertised
-
-    async def _listen(
-        self, address: Address, link_options: LinkOptions, sock: socket.socket | None
-    ) -> Server:
-        token = self._options.token
-        return await serve(
-            address,
-            self._serve_link,
-            options=link_options,
-            tokens=None if token is None else GroupToken(token),
-            accept_unauthenticated=token is None,
-            tls=self._options.server_tls,
-            sock=sock,
-        )
+        return self._endpoint.address
 
     # Commands
 
     def serve_source(self) -> None:
-        """Become a source."""
-        self._carry_out(self.peer.serve(epoch=self.peer.incarnation, now=self._loop.time()))
+        """Become a source, which the agent is told if there is one."""
+        epoch, now = self.peer.incarnation, self._loop.time()
+        self._carry_out(self.peer.serve(epoch=epoch, now=now, agent=self._options.agent_name))
 
     async def publish(self, document: Document) -> int:
         """Publishes a document, and returns its sequence number. Waits for slow children.
@@ -197,27 +165,17 @@ class PeerService:
         """Joins the tree of a source."""
         if len(self.peer.memberships) >= TREES_MAX:
             raise error("overlay.option", f"a peer joins at most {TREES_MAX} trees")
-        now = self._loop.time()
-        self._carry_out(self.peer.join(source, interest, now, seeds=seeds))
+        now, agent = self._loop.time(), self._options.agent_name
+        self._carry_out(self.peer.join(source, interest, now, seeds=seeds, agent=agent))
 
     async def join_at(self, seeds: Collection[Address], interest: PatternInterest) -> list[str]:
-        """Joins all trees in which the peers at some addresses are. Returns their sources.
+        """Joins all trees in which the peers at some addresses are, and those whose sources the
+        agent knows. Returns the sources.
 
-        Asks again until one of the seeds answers and is in a tree.
+        Asks again until there is one.
         """
         while True:
-            answers = await asyncio.gather(
-                *(ask_peer(address, self._options) for address in seeds), return_exceptions=True
-            )
-            sources: dict[str, list[str]] = {}
-            for answer in answers:
-                if isinstance(answer, PeerStatus):
-                    for tree in answer.trees:
-                        sources.setdefault(tree.source, []).append(answer.name)
-                elif isinstance(answer, OverlayError):
-                    logger.warning("%s", answer)
-                elif isinstance(answer, BaseException):
-                    raise answer
+            sources = await self._sources_known_at(seeds)
             sources.pop(self.name, None)
             for source, names in sources.items():
                 if source not in self.peer.memberships:
@@ -225,6 +183,28 @@ class PeerService:
             if sources:
                 return list(sources)
             await asyncio.sleep(POLL_SECONDS)
+
+    async def _sources_known_at(self, seeds: Collection[Address]) -> dict[str, list[str]]:
+        """The sources that seeds and the agent know, each with the seeds that are in its tree."""
+        asked: list[Coroutine[Any, Any, PeerStatus | AgentStatus]] = [
+            ask_peer(address, self._options) for address in seeds
+        ]
+        if self._options.agent is not None:
+            asked.append(ask_agent(self._options.agent, self._options))
+        sources: dict[str, list[str]] = {}
+        for answer in await asyncio.gather(*asked, return_exceptions=True):
+            match answer:
+                case PeerStatus():
+                    for tree in answer.trees:
+                        sources.setdefault(tree.source, []).append(answer.name)
+                case AgentStatus():
+                    for source in answer.sources:
+                        sources.setdefault(source, [])
+                case OverlayError():
+                    logger.warning("%s", answer)
+                case BaseException():
+                    raise answer
+        return sources
 
     async def leave(self) -> None:
         """Leaves all trees, and returns when the children have found other parents."""
@@ -421,15 +401,3 @@ class PeerService:
         task = self._loop.create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
-
-
-def _bound_socket(address: TcpAddress) -> socket.socket:
-    family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
-    sock = socket.socket(family, socket.SOCK_STREAM)
-    try:
-        sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        sock.bind((address.host, address.port))
-    except OSError as problem:
-        sock.close()
-        raise error("overlay.listen", f"{address}: {problem.strerror}") from None
-    return sock

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Annotated, Final
+from collections.abc import Iterator, Mapping
+from typing import Annotated, Final, TypeVar
 
 import msgspec
 from msgspec import Meta
 
 from penstock.errors import error
-from penstock.overlay.limits import DEPTH_MAX, FAN_OUT_MAX, NAME_BYTES_MAX
+from penstock.overlay.limits import (
+    AGENT_SOURCES_MAX,
+    DEPTH_MAX,
+    FAN_OUT_MAX,
+    NAME_BYTES_MAX,
+)
 from penstock.service.metrics import escape, metric_head
 from penstock.service.peer.limits import STATUS_BYTES_MAX, TREES_MAX
+
+_T = TypeVar("_T")
 
 Name = Annotated[str, Meta(min_length=1, max_length=NAME_BYTES_MAX)]
 Share = Annotated[float, Meta(ge=0, le=1)]
@@ -55,6 +62,16 @@ class PeerStatus(msgspec.Struct, frozen=True, kw_only=True):
         return next((each for each in self.trees if each.source == source), None)
 
 
+class AgentStatus(msgspec.Struct, frozen=True, kw_only=True):
+    """A system agent."""
+
+    name: Name
+    sources: Annotated[tuple[Name, ...], Meta(max_length=AGENT_SOURCES_MAX)]
+    """Sources that announced themselves lately."""
+
+    counters: dict[str, int]
+
+
 _COUNTERS: Final = {
     "published": "Documents of this source.",
     "received": "Messages of other peers.",
@@ -70,9 +87,24 @@ _COUNTERS: Final = {
 }
 
 
+_AGENT_COUNTERS: Final = {
+    "received": "Messages of peers.",
+    "dropped": "Answers that found no room in a link, or no address.",
+    "malformed": "Messages of peers that were refused.",
+    "seeds": "Seed sets that were given to joining peers.",
+    "granted": "Requests to move that were granted.",
+    "denied": "Requests to move that were denied.",
+}
+
+
 def new_counters() -> dict[str, int]:
-    """All counters, at zero."""
+    """All counters of a peer, at zero."""
     return dict.fromkeys(_COUNTERS, 0)
+
+
+def new_agent_counters() -> dict[str, int]:
+    """All counters of an agent, at zero."""
+    return dict.fromkeys(_AGENT_COUNTERS, 0)
 
 
 def decode_status(encoded: bytes) -> PeerStatus:
@@ -83,10 +115,25 @@ def decode_status(encoded: bytes) -> PeerStatus:
     OverlayError
         ``overlay.message``: it is malformed or too long.
     """
+    return _decoded(encoded, PeerStatus)
+
+
+def decode_agent_status(encoded: bytes) -> AgentStatus:
+    """The status in an agent's answer.
+
+    Raises
+    ------
+    OverlayError
+        ``overlay.message``: it is malformed or too long.
+    """
+    return _decoded(encoded, AgentStatus)
+
+
+def _decoded(encoded: bytes, kind: type[_T]) -> _T:
     if len(encoded) > STATUS_BYTES_MAX:
         raise error("overlay.message", f"a status has {len(encoded)} bytes")
     try:
-        return msgspec.json.decode(encoded, type=PeerStatus)
+        return msgspec.json.decode(encoded, type=kind)
     except (msgspec.MsgspecError, UnicodeError, RecursionError) as problem:
         raise error("overlay.message", f"malformed status: {problem}") from None
 
@@ -96,11 +143,24 @@ def metrics_text(status: PeerStatus) -> str:
     return "\n".join(_lines(status)) + "\n"
 
 
-def _lines(status: PeerStatus) -> Iterator[str]:
-    for name, text in _COUNTERS.items():
-        metric = f"penstock_peer_{name}_total"
+def agent_metrics_text(status: AgentStatus) -> str:
+    """The status of an agent in the text format of Prometheus."""
+    lines = [*_counter_lines("agent", _AGENT_COUNTERS, status.counters)]
+    lines += metric_head("penstock_agent_sources", "Sources that are known.", "gauge")
+    return "\n".join([*lines, f"penstock_agent_sources {len(status.sources)}"]) + "\n"
+
+
+def _counter_lines(
+    who: str, texts: Mapping[str, str], counters: Mapping[str, int]
+) -> Iterator[str]:
+    for name, text in texts.items():
+        metric = f"penstock_{who}_{name}_total"
         yield from metric_head(metric, text, "counter")
-        yield f"{metric} {status.counters[name]}"
+        yield f"{metric} {counters[name]}"
+
+
+def _lines(status: PeerStatus) -> Iterator[str]:
+    yield from _counter_lines("peer", _COUNTERS, status.counters)
     for name, text in (
         ("children", "Children in the tree of a source."),
         ("depth", "Ancestors in the tree of a source."),
