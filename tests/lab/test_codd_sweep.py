@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from pathlib import Path
 
 import pytest
 
@@ -17,10 +18,12 @@ from penstock.pipeline.numbered_tasks import NumberedTasks
 TINY = SweepScale(nodes=12, documents=60, fan_outs=(2,), seeds=(1, 2))
 
 
-def test_a_job_finds_what_single_runs_find(spark: SparkSession) -> None:
+def test_a_job_finds_what_single_runs_find(spark: SparkSession, tmp_path: Path) -> None:
     rows = [row for row in TINY.rows() if row.data in {BUCKETS, "protein"}]
     assert len(rows) == 2 * len(Policy) * 2
-    results = run_rows(NumberedTasks(spark), rows)
+    results = run_rows(NumberedTasks(spark), rows, tmp_path)
+    assert len(list(tmp_path.iterdir())) == len(rows)
+    assert run_rows(NumberedTasks(spark), rows, tmp_path) == results
     assert [each.number for each in results] == list(range(len(rows)))
     for number in (0, len(rows) - 1):
         assert results[number] == measure(number, rows[number])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Protocol
 
 from penstock.lab import aggregation, kemb, mediation, xsync
@@ -16,6 +17,15 @@ class Experiment(Protocol):
         """Return the results. A quick run is small and shows trends at best."""
 
 
+class ResumableExperiment(Protocol):
+    """An experiment of many runs that can be interrupted."""
+
+    def __call__(
+        self, *, quick: bool, progress: Progress, finished: Path | None = None
+    ) -> ExperimentResults:
+        """The same; finished runs are kept in a folder, and are not repeated."""
+
+
 # Imported only when they run, because they need the extras `links` and `spark`.
 
 
@@ -25,16 +35,18 @@ def _piggyback(*, quick: bool, progress: Progress) -> ExperimentResults:
     return piggyback.run(quick=quick, progress=progress)
 
 
-def _codd(*, quick: bool, progress: Progress) -> ExperimentResults:
+def _codd(*, quick: bool, progress: Progress, finished: Path | None = None) -> ExperimentResults:
     from penstock.lab.overlay import codd  # noqa: PLC0415
 
-    return codd.run(quick=quick, progress=progress)
+    return codd.run(quick=quick, progress=progress, finished=finished)
 
 
-def _codd_sweep(*, quick: bool, progress: Progress) -> ExperimentResults:
+def _codd_sweep(
+    *, quick: bool, progress: Progress, finished: Path | None = None
+) -> ExperimentResults:
     from penstock.lab.overlay import sweep  # noqa: PLC0415
 
-    return sweep.run(quick=quick, progress=progress)
+    return sweep.run(quick=quick, progress=progress, finished=finished)
 
 
 EXPERIMENTS: dict[str, Experiment] = {
@@ -47,3 +59,6 @@ EXPERIMENTS: dict[str, Experiment] = {
     "xsync": xsync.run,
 }
 """All experiments by name."""
+
+RESUMABLE: dict[str, ResumableExperiment] = {"codd": _codd, "codd-sweep": _codd_sweep}
+"""Those that can be interrupted."""

@@ -46,15 +46,31 @@ def run(
     output: Annotated[
         Path, typer.Option("--out", metavar="FOLDER", help="Write tables and plots to this folder.")
     ] = Path("results"),
+    resume: Annotated[
+        Path | None,
+        typer.Option(
+            "--resume",
+            metavar="FOLDER",
+            file_okay=False,
+            help="Keep finished runs in this folder, and go on from there (codd, codd-sweep)."
+            " Empty it when the code has changed.",
+            show_default=False,
+        ),
+    ] = None,
     as_json: JsonOption = False,
 ) -> None:
     """Run a paper's experiments; write tables and plots, and print the tables."""
     from penstock.lab import experiment_plots
-    from penstock.lab.experiments import EXPERIMENTS
+    from penstock.lab.experiments import EXPERIMENTS, RESUMABLE
 
+    if resume is not None and name not in RESUMABLE:
+        raise typer.BadParameter(f"{name} cannot be interrupted", param_hint="--resume")
     experiment_plots.require_matplotlib()
     with err().status(f"lab {name}") as status:
-        results = EXPERIMENTS[name](quick=quick, progress=status.update)
+        if resume is None:
+            results = EXPERIMENTS[name](quick=quick, progress=status.update)
+        else:
+            results = RESUMABLE[name](quick=quick, progress=status.update, finished=resume)
     results.write(output)
     experiment_plots.draw(results, output)
     if as_json:

@@ -1,26 +1,29 @@
-"""The experiments of the CoDD paper: Figures 7 to 16."""
+"""The experiments of the CoDD paper, Figures 7 to 16, and beyond it."""
 
 from __future__ import annotations
 
-import math
 import statistics
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from pathlib import Path
 
 from penstock.lab.bench.machine_description import this_machine
 from penstock.lab.bench.report import Progress
 from penstock.lab.experiment_tables import Cell, Chart, ExperimentResults, ResultTable
 from penstock.lab.overlay.bucket_configuration import BucketConfiguration
-from penstock.lab.overlay.fault_runs import FaultConfiguration, FaultRun, run_churn, run_disaster
+from penstock.lab.overlay.codd_claims import SIENA, SIENA_PASSED_ON, Claims, check_claims
+from penstock.lab.overlay.fault_runs import FaultConfiguration, FaultRun, run_faults
+from penstock.lab.overlay.large_overlay import LargeConfiguration, run_large
 from penstock.lab.overlay.overlay_runs import (
     OverlayRun,
     Policy,
     RunConfiguration,
+    SienaRun,
     run_overlay,
     run_siena,
-    siena_network,
 )
+from penstock.lab.overlay.run_store import RunStore
 from penstock.lab.overlay.xml_figures import XmlFigures, XmlScale
 from penstock.overlay.tree_picture import svg_of
 
@@ -39,11 +42,11 @@ class Scale:
     """Interior nodes that Figure 7 ranks."""
 
     xml: XmlScale
-    faulty_nodes: int
-    """Peers of the runs with churn and disaster."""
+    faults: tuple[FaultConfiguration, ...]
+    """Runs with churn and with a disaster."""
 
-    churn_minutes: int
-    fault_seeds: tuple[int, ...]
+    large: tuple[LargeConfiguration, ...]
+    """Runs with many peers."""
 
 
 FULL = Scale(
@@ -53,9 +56,11 @@ FULL = Scale(
     4_000,
     100,
     XmlScale(400, 4_000, (2, 4, 6, 10)),
-    1_000,
-    10,
-    (1, 2, 3, 4, 5),
+    (
+        *(FaultConfiguration(nodes=1_000, churn_minutes=10, seed=seed) for seed in range(1, 6)),
+        FaultConfiguration(nodes=10_000, churn_minutes=3),
+    ),
+    tuple(LargeConfiguration(nodes=nodes) for nodes in (1_000, 3_000, 10_000)),
 )
 QUICK = Scale(
     BucketConfiguration(nodes=100, documents=2_000),
@@ -64,19 +69,25 @@ QUICK = Scale(
     1_000,
     25,
     XmlScale(120, 1_200, (2, 4, 6)),
-    150,
-    3,
-    (1, 2),
+    tuple(FaultConfiguration(nodes=150, churn_minutes=3, seed=seed) for seed in (1, 2)),
+    (LargeConfiguration(nodes=300, documents=400),),
 )
 
-SIENA = "Siena"
+_SIENA_NOTE = (
+    "Siena: brokers only. A document is extraneous for a broker that does not subscribe to it"
+    " itself, as for a peer; on the second line only if none of its clients does either."
+)
+
 DISTRIBUTION_POINTS = 40
 """Points of a figure that shows a distribution over nodes."""
 
 
-def run(*, quick: bool, progress: Progress) -> ExperimentResults:
-    """Run the experiments, on the bucket model and on XML data."""
-    codd = CoddExperiments(QUICK if quick else FULL, progress)
+def run(*, quick: bool, progress: Progress, finished: Path | None = None) -> ExperimentResults:
+    """Run the experiments, on the bucket model and on XML data.
+
+    Finished runs are kept in a folder, if one is given, and are not repeated.
+    """
+    codd = CoddExperiments(QUICK if quick else FULL, progress, finished)
     tables = (
         codd.ranked_overheads(),
         codd.against_siena(),
@@ -89,6 +100,7 @@ def run(*, quick: bool, progress: Progress) -> ExperimentResults:
         codd.over_time(),
         codd.move_effects(),
         codd.faults(),
+        codd.large(),
         codd.claims(),
     )
     pictures = (("trees", codd.trees()),)
@@ -98,34 +110,31 @@ def run(*, quick: bool, progress: Progress) -> ExperimentResults:
 class CoddExperiments:
     """The experiments; runs that several figures need are made once."""
 
-    def __init__(self, scale: Scale, progress: Progress) -> None:
+    def __init__(self, scale: Scale, progress: Progress, finished: Path | None = None) -> None:
         self._scale = scale
         self._progress = progress
-        self._runs: dict[RunConfiguration, OverlayRun] = {}
-        self._siena: dict[BucketConfiguration, float] = {}
+        self._runs: RunStore[RunConfiguration, OverlayRun] = RunStore(run_overlay, finished)
+        self._siena: RunStore[RunConfiguration, SienaRun] = RunStore(
+            run_siena, None if finished is None else finished / "siena"
+        )
+        self._faults = RunStore(run_faults, finished)
+        self._large = RunStore(run_large, finished)
         self.xml = XmlFigures(scale.xml, self._run)
 
     def _run(self, configuration: RunConfiguration) -> OverlayRun:
-        if configuration not in self._runs:
-            self._progress(
-                f"lab codd: {configuration.policy}, {configuration.nodes} nodes,"
-                f" fan-out {configuration.fan_out}"
-            )
-            self._runs[configuration] = run_overlay(configuration)
-        return self._runs[configuration]
+        self._progress(
+            f"lab codd: {configuration.policy}, {configuration.nodes} nodes,"
+            f" fan-out {configuration.fan_out}"
+        )
+        return self._runs(configuration)
 
     @cached_property
     def _base(self) -> dict[Policy, OverlayRun]:
         return {policy: self._run(replace(self._scale.base, policy=policy)) for policy in Policy}
 
     @cached_property
-    def _siena_ranked(self) -> list[float]:
-        return run_siena(self._scale.base)
-
-    def _siena_overhead(self, configuration: BucketConfiguration) -> float:
-        if configuration not in self._siena:
-            self._siena[configuration] = siena_network(configuration).overhead()
-        return self._siena[configuration]
+    def _base_siena(self) -> SienaRun:
+        return self._siena(self._scale.base)
 
     def _note(self) -> str:
         base = self._scale.base
@@ -160,22 +169,23 @@ class CoddExperiments:
         rows = [
             (
                 rank + 1,
-                _at(self._siena_ranked, rank),
+                _at(self._base_siena.overheads, rank),
+                _at(self._base_siena.passed_on, rank),
                 *(
                     _at(self._base[policy].overheads, rank)
                     for policy in (Policy.PAPER, Policy.OURS)
                 ),
             )
-            for rank in range(max(self._scale.top, len(self._siena_ranked)))
+            for rank in range(max(self._scale.top, len(self._base_siena.overheads)))
         ]
         return _table(
             "figure-8",
             "Overhead of brokers and of peers by rank (Fig. 8)",
-            ("rank", SIENA, Policy.PAPER, Policy.OURS),
+            ("rank", SIENA, SIENA_PASSED_ON, Policy.PAPER, Policy.OURS),
             rows,
             (
                 self._note(),
-                "Siena: brokers only; documents for a broker's clients count as extraneous.",
+                _SIENA_NOTE,
             ),
             y_label="overhead",
         )
@@ -184,7 +194,8 @@ class CoddExperiments:
         values = [
             self._run(replace(configuration, policy=policy)).system_overhead for policy in Policy
         ]
-        return (*values, self._siena_overhead(configuration))
+        siena = self._siena(configuration)
+        return (*values, siena.overhead, siena.passed_on_overhead)
 
     def by_fan_out(self) -> ResultTable:
         """Figure 9."""
@@ -196,9 +207,9 @@ class CoddExperiments:
         return _table(
             "figure-9",
             "System overhead by fan-out (Fig. 9)",
-            ("fan-out", *Policy, SIENA),
+            ("fan-out", *Policy, SIENA, SIENA_PASSED_ON),
             rows,
-            (f"{self._scale.sweep_documents:,} documents.",),
+            (f"{self._scale.sweep_documents:,} documents.", _SIENA_NOTE),
             y_label="overhead",
         )
 
@@ -217,10 +228,12 @@ class CoddExperiments:
         return ResultTable(
             "figure-10",
             "System overhead by number of nodes (Fig. 10)",
-            ("fan-out", "nodes", *Policy, SIENA),
+            ("fan-out", "nodes", *Policy, SIENA, SIENA_PASSED_ON),
             tuple(rows),
-            (f"{self._scale.sweep_documents:,} documents.",),
-            Chart("fan-out", "nodes", (*Policy, SIENA), "overhead", one_scale=True),
+            (f"{self._scale.sweep_documents:,} documents.", _SIENA_NOTE),
+            Chart(
+                "fan-out", "nodes", (*Policy, SIENA, SIENA_PASSED_ON), "overhead", one_scale=True
+            ),
         )
 
     def depth_distribution(self) -> ResultTable:
@@ -297,20 +310,20 @@ class CoddExperiments:
 
     def faults(self) -> ResultTable:
         """Beyond the paper: churn, and a disaster."""
-        scale = self._scale
         rows: list[tuple[Cell, ...]] = []
-        for seed in scale.fault_seeds:
-            configuration = FaultConfiguration(nodes=scale.faulty_nodes, seed=seed)
-            self._progress(f"lab codd: churn and disaster, seed {seed}")
-            churn = run_churn(configuration, minutes=scale.churn_minutes)
-            rows.append(("churn of 10% a minute", seed, *_fault_cells(churn)))
-            disaster = run_disaster(configuration)
-            rows.append(("disaster", seed, *_fault_cells(disaster)))
+        for configuration in self._scale.faults:
+            nodes, seed = configuration.nodes, configuration.seed
+            self._progress(f"lab codd: churn and disaster, {nodes:,} peers, seed {seed}")
+            churn, disaster = self._faults(configuration)
+            minutes = f"churn of 10% a minute, {configuration.churn_minutes} minutes"
+            rows.append((minutes, nodes, seed, *_fault_cells(churn)))
+            rows.append(("disaster", nodes, seed, *_fault_cells(disaster)))
         return ResultTable(
             "faults",
             "Time without service, delay of documents, and messages that repair the tree",
             (
                 "fault",
+                "peers",
                 "seed",
                 "peers without service",
                 "seconds, median",
@@ -322,128 +335,83 @@ class CoddExperiments:
             ),
             tuple(rows),
             (
-                f"{scale.faulty_nodes:,} peers, fan-out 6, a document a second, heartbeats every 5"
-                " s, dead after 16 s of silence. Nothing was lost, repeated or out of order.",
-                f"Churn: {scale.churn_minutes} minutes; half of those who leave stop without"
-                " notice. Time from the loss of the parent, which is noticed late, to the next;"
-                " messages a peer and minute.",
+                "Fan-out 6, a document a second, heartbeats every 5 s, dead after 16 s of silence."
+                " Nothing was lost, repeated or out of order.",
+                "Churn: half of those who leave stop without notice. Time from the loss of the"
+                " parent, which is noticed late, to the next; messages a peer and minute.",
                 "Disaster: a third of the peers stop at once, and a region of a sixth is cut off"
                 " for 60 s. Time from there until a survivor is connected to the source and lacks"
                 " nothing; messages a survivor until all are.",
             ),
         )
 
+    def large(self) -> ResultTable:
+        """Beyond the paper: thousands of peers."""
+        rows: list[tuple[Cell, ...]] = []
+        for configuration in self._scale.large:
+            self._progress(f"lab codd: {configuration.nodes:,} peers")
+            found = self._large(configuration)
+            rows.append(
+                (
+                    configuration.nodes,
+                    found.joined_seconds,
+                    found.join_messages,
+                    statistics.fmean(found.depths),
+                    found.depths[-1],
+                    found.first_overhead,
+                    found.last_overhead,
+                    found.moves,
+                    found.control_messages,
+                    found.join_cpu_seconds,
+                    1_000 * found.document_cpu_seconds,
+                    found.memory_mib,
+                )
+            )
+        first = self._scale.large[0]
+        return ResultTable(
+            "large",
+            "Joins, dissemination and reorganisation of many peers, by our policy",
+            (
+                "peers",
+                "seconds to join",
+                "messages a join",
+                "mean depth",
+                "greatest depth",
+                "overhead, first interval",
+                "overhead, last interval",
+                "moves",
+                "messages a peer and interval",
+                "CPU s of all joins",
+                "CPU ms a document",
+                "MiB",
+            ),
+            tuple(rows),
+            (
+                f"Bucket model without changes, fan-out {first.fan_out}, {first.documents:,}"
+                f" documents, reorganisation every {first.interval} documents.",
+                "Fifty peers join a second; virtual time from the last join until everybody has a"
+                " parent. Messages besides documents and heartbeats. CPU time and memory are those"
+                " of the simulation; nothing else depends on the machine.",
+            ),
+        )
+
     def claims(self) -> ResultTable:
         """The paper's claims, and whether they hold here."""
-        top = self._scale.top
-        base = {policy: _mean(run.overheads[:top]) for policy, run in self._base.items()}
-        siena = self._siena_ranked
-        fan_out = {row[1]: row[1:] for row in self.by_fan_out().rows}
-        sizes = self.by_size()
-        depth = self.depth_by_size()
-        late = [move.ratio for move in self._base[Policy.PAPER].moves]
-        late = late[len(late) * 2 // 3 :] or [math.nan]
-        overhead = self._base[Policy.PAPER].over_time
-        widest = max(self._scale.fan_outs)
-        rows: list[tuple[Cell, ...]] = [
-            _claim(
-                "Fig. 7",
-                "with reorganisation at most half",
-                base[Policy.PAPER] / base[Policy.NONE],
-                lambda value: value <= 0.5,
-            ),
-            _claim(
-                "Fig. 7",
-                "the same, our policy",
-                base[Policy.OURS] / base[Policy.NONE],
-                lambda value: value <= 0.5,
-            ),
-            _claim(
-                "Fig. 8",
-                "below Siena, mean over as many nodes as there are brokers",
-                _mean(self._base[Policy.PAPER].overheads[: len(siena)]) / _mean(siena),
-                lambda value: value < 1,
-            ),
-            _claim(
-                "Fig. 9",
-                "sharp drop from fan-out 2 to 4",
-                _number(fan_out[4][2]) / _number(fan_out[2][2]),
-                lambda value: value <= 0.75,
-            ),
-            _claim(
-                "Fig. 9",
-                f"then flat: change from 4 to {widest}, relative to that from 2 to 4",
-                abs(_number(fan_out[widest][2]) - _number(fan_out[4][2]))
-                / abs(_number(fan_out[4][2]) - _number(fan_out[2][2])),
-                lambda value: value <= 0.5,
-            ),
-            _claim(
-                "Fig. 9",
-                f"Siena rises from 2 to {widest}",
-                _number(fan_out[widest][4]) / _number(fan_out[2][4]),
-                lambda value: value > 1,
-            ),
-            *(
-                _claim(
-                    "Fig. 10",
-                    f"slope with reorganisation relative to without, {name}",
-                    _slope(sizes, name, Policy.PAPER) / _slope(sizes, name, Policy.NONE),
-                    lambda value: value < 1,
-                )
-                for name in ("fan-out 4", "fan-out 6")
-            ),
-            *(
-                _claim(
-                    "Fig. 12",
-                    f"{policy}: error of the logarithmic fit relative to the linear one",
-                    _fit_error(depth, policy, math.log)
-                    / max(1e-12, _fit_error(depth, policy, float)),
-                    holds,
-                )
-                for policy, holds in (
-                    (Policy.PAPER, lambda value: value < 1),
-                    (Policy.NONE, lambda value: value > 1),
-                )
-            ),
-            _claim(
-                "Fig. 15",
-                "overhead at the end relative to the start",
-                _mean([value for _, value in overhead[-5:]])
-                / _mean([value for _, value in overhead[:5]]),
-                lambda value: value < 1,
-            ),
-            _claim(
-                "Fig. 16",
-                "median ratio of the last third of the moves",
-                statistics.median(late),
-                lambda value: value < 1,
-            ),
-            *(
-                _claim(
-                    "Fig. 14",
-                    f"{policy}: greatest overhead on XML data, at most 10%",
-                    self.xml.worst(policy),
-                    lambda value: value < 0.1,
-                )
-                for policy in (Policy.PAPER, Policy.OURS)
-            ),
-            _claim(
-                "beyond",
-                "XML data: our overhead relative to that of the paper's policy, at most",
-                self.xml.relative(),
-                lambda value: value <= 0.7,
-            ),
-            _claim(
-                "beyond",
-                "our overhead relative to that of the paper's policy",
-                self._base[Policy.OURS].system_overhead / self._base[Policy.PAPER].system_overhead,
-                lambda value: value <= 0.7,
-            ),
-        ]
+        rows = check_claims(
+            Claims(
+                base=self._base,
+                siena=self._base_siena,
+                top=self._scale.top,
+                by_fan_out=self.by_fan_out(),
+                by_size=self.by_size(),
+                depth_by_size=self.depth_by_size(),
+                xml=self.xml,
+            )
+        )
         return ResultTable(
             "claims",
             "The paper's claims",
-            ("figure", "claim", "measured", "holds"),
+            ("figure", "claim", "policy", "measured", "holds"),
             tuple(rows),
             (self._note(), "One seed."),
         )
@@ -465,12 +433,6 @@ def _quantile(ordered: Sequence[float], share: float) -> Cell:
     if not ordered:
         return None
     return ordered[min(len(ordered) - 1, int(share * len(ordered)))]
-
-
-def _claim(
-    figure: str, claim: str, measured: float, holds: Callable[[float], bool]
-) -> tuple[Cell, ...]:
-    return figure, claim, measured, "yes" if holds(measured) else "no"
 
 
 def _table(
@@ -495,28 +457,3 @@ def _table(
 
 def _at(values: Sequence[float], rank: int) -> float:
     return values[rank] if rank < len(values) else 0.0
-
-
-def _mean(values: Sequence[float]) -> float:
-    return sum(values) / len(values) if values else math.nan
-
-
-def _number(cell: Cell) -> float:
-    assert isinstance(cell, int | float)
-    return float(cell)
-
-
-def _slope(table: ResultTable, name: str, policy: Policy) -> float:
-    """The slope of the least-squares line of overhead by number of nodes."""
-    column = table.columns.index(policy)
-    points = [(_number(row[1]), _number(row[column])) for row in table.rows if row[0] == name]
-    slope, _ = statistics.linear_regression([x for x, _ in points], [y for _, y in points])
-    return slope
-
-
-def _fit_error(table: ResultTable, policy: Policy, transform: Callable[[float], float]) -> float:
-    """Squared error of the least-squares fit of depth by transformed number of nodes."""
-    column = table.columns.index(policy)
-    points = [(transform(_number(row[1])), _number(row[column])) for row in table.rows]
-    slope, intercept = statistics.linear_regression([x for x, _ in points], [y for _, y in points])
-    return sum((y - intercept - slope * x) ** 2 for x, y in points)

@@ -40,6 +40,7 @@ class FaultConfiguration:
     nodes: int
     fan_out: int = 6
     selectivity: float = 0.2
+    churn_minutes: int = 1
     seed: int = 1
 
     def options(self) -> PeerOptions:
@@ -141,8 +142,14 @@ class _Network:
         check_nothing_lost(self.simulator, SOURCE)
 
 
-def run_churn(configuration: FaultConfiguration, *, minutes: int, share: float = 0.1) -> FaultRun:
+def run_faults(configuration: FaultConfiguration) -> tuple[FaultRun, FaultRun]:
+    """A run with churn, and one with a disaster."""
+    return run_churn(configuration), run_disaster(configuration)
+
+
+def run_churn(configuration: FaultConfiguration, *, share: float = 0.1) -> FaultRun:
     """In every minute a share of the peers leave, half of them without notice, and others join."""
+    minutes = configuration.churn_minutes
     rate = share * configuration.nodes / 60
     network = _Network(configuration, configuration.nodes + round(rate * 60 * minutes) + 1)
     simulator = network.simulator

@@ -251,14 +251,24 @@ def _measure(
     run.moves = sorted(moves, key=lambda move: move.document)
 
 
-def run_siena(configuration: RunConfiguration) -> list[float]:
-    """The overhead of each broker, the largest first, over the same documents."""
-    network = siena_network(configuration)
-    return sorted((broker.overhead for broker in network.brokers), reverse=True)
+@dataclass(frozen=True, slots=True)
+class SienaRun:
+    """What was measured of the baseline, by both definitions of a broker's overhead."""
+
+    overheads: list[float]
+    """Of each broker, the largest first: documents that it did not subscribe to itself."""
+
+    passed_on: list[float]
+    """The same, less documents that one of its clients subscribed to."""
+
+    overhead: float
+    """Of all brokers together."""
+
+    passed_on_overhead: float
 
 
-def siena_network(configuration: RunConfiguration) -> SienaNetwork:
-    """The baseline after all documents were published."""
+def run_siena(configuration: RunConfiguration) -> SienaRun:
+    """The baseline over the same documents."""
     network = SienaNetwork(
         configuration.model(),
         configuration.interests(),
@@ -267,4 +277,9 @@ def siena_network(configuration: RunConfiguration) -> SienaNetwork:
     )
     for document in configuration.stream():
         network.publish(document)
-    return network
+    return SienaRun(
+        sorted((broker.overhead for broker in network.brokers), reverse=True),
+        sorted((broker.passed_on_share for broker in network.brokers), reverse=True),
+        network.overhead(),
+        network.passed_on_overhead(),
+    )

@@ -21,7 +21,8 @@ from penstock.lab.bench.machine_description import this_machine
 from penstock.lab.bench.report import Progress
 from penstock.lab.experiment_tables import Cell, Chart, ExperimentResults, ResultTable
 from penstock.lab.overlay.bucket_configuration import BucketConfiguration
-from penstock.lab.overlay.overlay_runs import Policy, RunConfiguration, run_overlay
+from penstock.lab.overlay.overlay_runs import OverlayRun, Policy, RunConfiguration, run_overlay
+from penstock.lab.overlay.run_store import RunStore
 from penstock.lab.overlay.xml_configuration import XmlConfiguration
 from penstock.lab.overlay.xml_data import XML_DATA
 from penstock.pipeline.numbered_tasks import NumberedTasks
@@ -96,9 +97,10 @@ SPARK_SCHEMA: Final = (
 )
 
 
-def measure(number: int, row: SweepRow) -> SweepResult:
-    """Run one row."""
-    found = run_overlay(row.configuration())
+def measure(number: int, row: SweepRow, finished: Path | None = None) -> SweepResult:
+    """Run one row, or read its result if it is finished."""
+    runs: RunStore[RunConfiguration, OverlayRun] = RunStore(run_overlay, finished)
+    found = runs(row.configuration())
     return SweepResult(
         number,
         found.system_overhead,
@@ -109,10 +111,18 @@ def measure(number: int, row: SweepRow) -> SweepResult:
     )
 
 
-def run_rows(tasks: NumberedTasks, rows: Sequence[SweepRow]) -> list[SweepResult]:
-    """Run all rows, each in a task of its own; results are in the order of the rows."""
+def run_rows(
+    tasks: NumberedTasks, rows: Sequence[SweepRow], finished: Path | None = None
+) -> list[SweepResult]:
+    """Run all rows, each in a task of its own; results are in the order of the rows.
+
+    Finished runs are kept in a folder that all workers share, if one is given.
+    """
     found = tasks.run(
-        len(rows), lambda number: asdict(measure(number, rows[number])), RESULT_SCHEMA, SPARK_SCHEMA
+        len(rows),
+        lambda number: asdict(measure(number, rows[number], finished)),
+        RESULT_SCHEMA,
+        SPARK_SCHEMA,
     )
     return sorted((SweepResult(**row) for row in found), key=lambda result: result.number)
 
@@ -164,8 +174,9 @@ FULL = SweepScale(400, 4_000, (2, 4, 6, 10), (1, 2, 3, 4, 5))
 QUICK = SweepScale(60, 400, (2, 6), (1, 2, 3))
 
 
-def run(*, quick: bool, progress: Progress) -> ExperimentResults:
+def run(*, quick: bool, progress: Progress, finished: Path | None = None) -> ExperimentResults:
     """Run the sweep on all cores of this machine."""
+    finished = None if finished is None else finished.absolute()
     scale = QUICK if quick else FULL
     rows = scale.rows()
     progress(f"lab codd-sweep: {len(rows)} runs as a Spark job")
@@ -173,7 +184,7 @@ def run(*, quick: bool, progress: Progress) -> ExperimentResults:
         tempfile.TemporaryDirectory() as folder,
         session(master=None, remote=None, settings={}, log=Path(folder) / "spark.log") as spark,
     ):
-        results = run_rows(NumberedTasks(spark), rows)
+        results = run_rows(NumberedTasks(spark), rows, finished)
     return ExperimentResults("codd-sweep", quick, this_machine(), (table_of(scale, rows, results),))
 
 

@@ -38,6 +38,11 @@ class Broker:
         """The share of extraneous documents among those that the broker received."""
         return self.extraneous / self.received if self.received else 0.0
 
+    @property
+    def passed_on_share(self) -> float:
+        """The same for documents that none of its clients subscribed to either."""
+        return self.passed_on / self.received if self.received else 0.0
+
 
 class SienaNetwork:
     """Brokers in a balanced tree; the source is attached to its root.
@@ -64,8 +69,8 @@ class SienaNetwork:
     >>> len(network.brokers), sum(1 for broker in network.brokers if broker.children)
     (57, 28)
     >>> network.publish(BucketDocument(1, (1 << 400) - 1))
-    >>> network.overhead()
-    0.0
+    >>> network.overhead(), network.passed_on_overhead()
+    (0.0, 0.0)
 
     Notes
     -----
@@ -116,3 +121,8 @@ class SienaNetwork:
         """The share of extraneous documents among all that brokers received."""
         received = sum(broker.received for broker in self.brokers)
         return sum(broker.extraneous for broker in self.brokers) / received if received else 0.0
+
+    def passed_on_overhead(self) -> float:
+        """The same, where a document for one of its clients is not extraneous for a broker."""
+        received = sum(broker.received for broker in self.brokers)
+        return sum(broker.passed_on for broker in self.brokers) / received if received else 0.0
