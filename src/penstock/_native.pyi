@@ -453,7 +453,10 @@ _NewNode = tuple[str, int, str, _Name, str, list[tuple[_Name, str]], list[tuple[
 @final
 class TreeQuery:
     def __new__(
-        cls, query: str, namespaces: list[tuple[str, str]], default_namespace: str
+        cls,
+        branches: list[list[tuple[str, int | None]]],
+        namespaces: list[tuple[str, str]],
+        default_namespace: str,
     ) -> Self: ...
 
 @final

@@ -6,7 +6,9 @@ import asyncio
 import json
 import socket
 import sqlite3
+import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -90,6 +92,42 @@ def test_a_token_is_verified_and_only_its_digest_is_stored(store: Path) -> None:
     assert sorted(read_accounts(store)) == ["bob"]
 
 
+def test_a_token_is_limited_to_documents(
+    store: Path, document: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("penstock.service.sync.application.SYNC_HEARTBEAT_SECONDS", 0.1)
+    token = create_token(store, "bob", documents=["menu", "later"])
+    documents = {"catalogue": document, "menu": document}
+    with running_sync_server(store, documents) as running:
+        headers = {"Authorization": f"Bearer {token}"}
+        url = running.serving.url
+        with httpx.Client(base_url=url, headers=headers, trust_env=False) as http:
+            assert http.get("/documents").json() == {"documents": ["menu"]}
+            assert http.get("/documents/menu").status_code == 200
+            unknown = http.get("/documents/nothing").json()["error"]["message"]
+            for method, path in (
+                ("GET", ""),
+                ("POST", "/requests"),
+                ("GET", "/messages?client=bob/x"),
+            ):
+                answer = http.request(method, f"/documents/catalogue{path}")
+                assert (answer.status_code, code_of(answer)) == (404, "sync.document")
+                expected = unknown.replace("nothing", "catalogue")
+                assert answer.json()["error"]["message"] == expected
+            # A stream ends when the account loses the document.
+            with http.stream("GET", "/documents/menu/messages?client=bob/x") as stream:
+                lines = stream.iter_lines()
+                assert next(lines) == "event: open"
+                line = (store / "tokens").read_text().replace(" menu", "")
+                (store / "tokens").write_text(line)
+                for _ in lines:
+                    pass
+        assert sorted(read_accounts(store)["bob"].documents) == ["later"]
+    with pytest.raises(PenstockError) as refused:
+        create_token(store, "eve", documents=["a b"])
+    assert refused.value.code == "sync.document"
+
+
 @pytest.mark.parametrize("name", ["", "a/b", "a.b", "-a", "x" * 65, "é"])
 def test_names_of_accounts_are_restricted(store: Path, name: str) -> None:
     with pytest.raises(PenstockError) as refused:
@@ -105,7 +143,9 @@ def test_an_account_has_one_token(store: Path) -> None:
         revoke_token(store, "bob")
 
 
-@pytest.mark.parametrize("content", [b"ada", b"ada " + b"0" * 63, b"\xff", b"a b c\n"])
+@pytest.mark.parametrize(
+    "content", [b"ada", b"ada " + b"0" * 63, b"\xff", b"a b c\n", b"ada " + b"0" * 64 + b" -x"]
+)
 def test_a_malformed_token_file_is_refused_without_quoting_it(store: Path, content: bytes) -> None:
     (store / "tokens").write_bytes(content)
     with pytest.raises(PenstockError) as refused:
@@ -230,6 +270,53 @@ def test_a_slow_request_is_refused(
             answer += part
     assert answer.startswith(b"HTTP/1.1 408")
     assert b'"sync.request-slow"' in answer
+
+
+@pytest.mark.parametrize(
+    "begun", [b"", b"GET /documents HT", b"GET /documents HTTP/1.1\r\nHost: x\r\n"]
+)
+def test_a_head_that_is_late_ends_the_connection(
+    store: Path, document: Path, monkeypatch: pytest.MonkeyPatch, begun: bytes
+) -> None:
+    monkeypatch.setattr("penstock.service.sync.http_protocol.SYNC_HEAD_SECONDS_MAX", 0.2)
+    with running_sync_server(store, {"catalogue": document}, insecure=True) as running:
+        place = urlsplit(running.serving.url)
+        with socket.create_connection((place.hostname, place.port), timeout=30) as connection:
+            connection.sendall(begun)
+            with suppress(ConnectionResetError):
+                assert connection.recv(1) == b""
+
+
+def test_a_late_head_after_an_answer_ends_the_connection(
+    store: Path, document: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("penstock.service.sync.http_protocol.SYNC_HEAD_SECONDS_MAX", 1.0)
+    with running_sync_server(store, {"catalogue": document}, insecure=True) as running:
+        place = urlsplit(running.serving.url)
+        with socket.create_connection((place.hostname, place.port), timeout=30) as connection:
+            request = b"GET /documents HTTP/1.1\r\nHost: x\r\n\r\n"
+            for part in (request[:20], request[20:]):
+                connection.sendall(part)
+            assert connection.recv(1 << 16).startswith(b"HTTP/1.1 200")
+            # Each byte begins a new wait of the keep-alive, not of the head.
+            with suppress(ConnectionError):
+                for byte in b"GET /documents/catalogue HTTP/1.1\r\n" * 4:
+                    connection.sendall(bytes([byte]))
+                    time.sleep(0.05)
+                pytest.fail("the connection is open")
+
+
+def test_a_stream_outlives_the_wait_for_a_head(
+    store: Path, document: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("penstock.service.sync.http_protocol.SYNC_HEAD_SECONDS_MAX", 0.2)
+    monkeypatch.setattr("penstock.service.sync.application.SYNC_HEARTBEAT_SECONDS", 0.3)
+    with running_sync_server(store, {"catalogue": document}, insecure=True) as running:
+        url = f"{running.serving.url}/documents/catalogue/messages"
+        with httpx.stream("GET", url, params={"client": "/one"}, trust_env=False) as stream:
+            lines = stream.iter_lines()
+            while next(lines) != ": heartbeat":
+                pass
 
 
 def test_streams_are_limited(http: httpx.Client, monkeypatch: pytest.MonkeyPatch) -> None:

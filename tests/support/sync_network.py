@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from penstock.language.updates import parse_subscription
 from penstock.sync import Client, Report, Server, SyncSubscription
 from penstock.sync.messages import Message
-from penstock.sync.reference.restriction import parse_document, restrict
+from penstock.sync.reference.restriction import restrict_to_subscription
 
 
 class Neighbourhood:
@@ -49,7 +48,6 @@ class Neighbourhood:
 
     def check(self) -> None:
         """Compares each cache with the restriction of the document, by the reference."""
-        tree = parse_document(self.document)
         for client in self.clients.values():
-            query = parse_subscription(client.subscription.query)
-            assert client.base_xml() == restrict(tree, query).canonical_xml()
+            expected = restrict_to_subscription(self.document, client.subscription)
+            assert client.base_xml() == expected.canonical_xml()

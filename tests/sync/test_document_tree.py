@@ -11,12 +11,11 @@ from lxml import etree
 
 from penstock.documents import Limits
 from penstock.errors import DocumentError, PenstockError
-from penstock.language import parse
 from penstock.language.updates.ast import Name
 from penstock.sync import DocumentTree, SyncSubscription
 from penstock.sync.document_tree import NewNode, NodeKind, Place, TreeQuery, derived_identity
-from penstock.sync.reference.restriction import parse_document, restrict
-from penstock.sync.simulation.workload import NAMESPACES, random_document, random_subscription
+from penstock.sync.reference.restriction import restrict_to_subscription
+from penstock.sync.simulation.workload import random_document, random_subscription
 from support.contracts.native_engines import needs_native
 
 pytestmark = needs_native
@@ -67,8 +66,7 @@ def test_restrictions_are_those_of_the_reference(seed: int, size: int) -> None:
     document = random_document(rng, size=size)
     subscription = random_subscription(rng)
     tree = DocumentTree.read(document)
-    query = parse(subscription.query.removesuffix("!count()"), namespaces=dict(NAMESPACES))
-    expected = restrict(parse_document(document), query)
+    expected = restrict_to_subscription(document, subscription)
     cache = tree.restricted(tree.view(subscription.compiled))
     for exclusive in (False, True):
         assert cache.canonical_xml(exclusive=exclusive) == expected.canonical_xml(

@@ -17,10 +17,16 @@ from hypothesis.stateful import (
 )
 
 from penstock.errors import PenstockError
-from penstock.language.updates import parse_subscription
-from penstock.sync import Client, ClientStatus, Server, StoredState, SyncSubscription
+from penstock.sync import (
+    Client,
+    ClientStatus,
+    Server,
+    StoredState,
+    SubscriptionLanguage,
+    SyncSubscription,
+)
 from penstock.sync.messages import Message, Request
-from penstock.sync.reference.restriction import parse_document, restrict
+from penstock.sync.reference.restriction import restrict_to_subscription
 from support.contracts.native_engines import needs_native
 
 DOCUMENTS = st.sampled_from(
@@ -37,6 +43,14 @@ PATHS = st.sampled_from(
     ["/r", "/r/a", "/r/*[0]", "/r/*[-1]", "//a", "//b", "//c", "//text()", "//a/@k", "//(a)[0]/*"]
 )
 ARGUMENTS = st.sampled_from(["a", "b/'1'", "'2'", "@k/'1'", "a/@k/'2'"])
+SUBSCRIPTIONS = st.one_of(
+    QUERIES.map(SyncSubscription),
+    st.builds(
+        SyncSubscription,
+        st.sampled_from(["//a/*", "//(a/b)[0]/*", "//(b)[-1]", "/r/(*)[1]", "//a[0] | //(@k)[0]"]),
+        language=st.just(SubscriptionLanguage.XQL),
+    ),
+)
 STATEMENTS = st.one_of(
     st.builds("{}!delete()".format, PATHS),
     st.builds("{}!update('{}')".format, PATHS, st.sampled_from(["a", "b", "1"])),
@@ -61,9 +75,9 @@ class Synchronisation(RuleBasedStateMachine):
         self.store = StoredState(checkpoint)
         self.all: dict[str, Client] = {}
 
-    @rule(target=clients, query=QUERIES)
-    def join(self, query: str) -> Client:
-        client = Client(f"client{len(self.all)}", SyncSubscription(query))
+    @rule(target=clients, subscription=SUBSCRIPTIONS)
+    def join(self, subscription: SyncSubscription) -> Client:
+        client = Client(f"client{len(self.all)}", subscription)
         self.all[client.name] = client
         self.server.receive(client.clone())
         self.end_round(deliver=True)
@@ -82,9 +96,9 @@ class Synchronisation(RuleBasedStateMachine):
             else:
                 client.undo()
 
-    @rule(client=clients, query=QUERIES)
-    def subscribe(self, client: Client, query: str) -> None:
-        client.subscribe(SyncSubscription(query))
+    @rule(client=clients, subscription=SUBSCRIPTIONS)
+    def subscribe(self, client: Client, subscription: SyncSubscription) -> None:
+        client.subscribe(subscription)
 
     @rule(target=requests, client=clients)
     def send(self, client: Client) -> Request:
@@ -137,8 +151,7 @@ class Synchronisation(RuleBasedStateMachine):
 
 
 def restricted(document: bytes, client: Client) -> bytes:
-    query = parse_subscription(client.subscription.query)
-    return restrict(parse_document(document), query).canonical_xml()
+    return restrict_to_subscription(document, client.subscription).canonical_xml()
 
 
 TestSynchronisation = needs_native(Synchronisation.TestCase)

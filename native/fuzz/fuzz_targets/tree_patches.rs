@@ -7,7 +7,9 @@ use std::sync::LazyLock;
 
 use libfuzzer_sys::fuzz_target;
 use penstock_fuzz::matching_input::namespaces;
-use penstock_native::document_tree::{CanonicalForm, DocumentTree, TreeLimits};
+use penstock_native::document_tree::{
+    CanonicalForm, DocumentTree, StagedQuery, TagLimits, TreeLimits,
+};
 use penstock_native::reader::ReaderOptions;
 use penstock_native::select::Selector;
 use penstock_native::xpath::parse;
@@ -17,15 +19,22 @@ const LIMITS: TreeLimits = TreeLimits {
     nodes_max: 64,
     text_bytes_max: 1 << 12,
     depth_max: 16,
+    tag: TagLimits {
+        attributes_max: 16,
+        name_bytes_max: 64,
+        value_bytes_max: 1 << 10,
+        tag_bytes_max: 1 << 11,
+    },
 };
 
 /// The tree whose nodes the seeds name.
 const DOCUMENT: &[u8] = b"<?p d?><a k='v'>x<b xmlns:p='urn:p'><p:c/></b><!--n--></a>";
 
-static QUERIES: LazyLock<Vec<Selector>> = LazyLock::new(|| {
+static QUERIES: LazyLock<Vec<StagedQuery>> = LazyLock::new(|| {
     let texts = ["/*", "//b", "/a/@k", "//text()", "//*[p:c]"];
     let queries = texts.map(|text| parse(text, &namespaces()).expect("a valid query"));
-    queries.iter().map(Selector::compile).collect()
+    let selectors = queries.iter().map(Selector::compile);
+    selectors.map(StagedQuery::from).collect()
 });
 
 fn read(document: &[u8]) -> DocumentTree {

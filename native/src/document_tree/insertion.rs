@@ -129,6 +129,7 @@ impl DocumentTree {
         let mut bytes = 0;
         for (at, node) in nodes.iter().enumerate() {
             node.check(self)?;
+            node.check_tag(self.limits.tag)?;
             let fits = node.depth <= open.len() && (at == 0) == (node.depth == 0);
             if !fits
                 || open[..node.depth]

@@ -21,6 +21,8 @@ mod patch;
 mod patch_codec;
 mod replay;
 mod restriction;
+mod staged_query;
+mod tag_limits;
 #[cfg(test)]
 mod tests;
 mod text_heap;
@@ -32,5 +34,7 @@ pub use insertion::NewNode;
 pub use navigation::NodeDescription;
 pub use node_id::NodeId;
 pub use restriction::View;
+pub use staged_query::{NodeIndex, Stage, StagedQuery};
+pub use tag_limits::TagLimits;
 pub use tree::{DocumentTree, NodeKind, Place, QualifiedName, TreeLimits};
 pub use tree_error::TreeError;

@@ -63,17 +63,14 @@ impl Context for TreeContext<'_> {
 }
 
 impl DocumentTree {
-    /// Sends the events of the root element to a handler, as the reader would.
-    pub(crate) fn replay<H: Handler>(&self, handler: &mut H) -> Result<(), Stop> {
-        let Some(root) = self.root() else {
-            return Ok(());
-        };
+    /// Sends the events of an element to a handler, as the reader would if it were the root element.
+    pub(super) fn replay<H: Handler>(&self, top: Slot, handler: &mut H) -> Result<(), Stop> {
         let mut open: Vec<Slot> = Vec::new();
         let end = |slot: Slot, handler: &mut H| {
             let span = span_of(slot);
             handler.end_element(span, span.after())
         };
-        for slot in self.visible_subtree(root) {
+        for slot in self.visible_subtree(top) {
             let node = self.node(slot);
             while open.last().is_some_and(|last| *last != node.parent) {
                 end(open.pop().expect("checked above"), handler)?;
@@ -105,7 +102,7 @@ impl DocumentTree {
                 NodeKind::Text if node.value.is_empty() => {}
                 NodeKind::Text => handler.text(self.heap.get(node.value), span)?,
                 NodeKind::Comment | NodeKind::Instruction => handler.text_break()?,
-                NodeKind::Document => unreachable!("the root is an element"),
+                NodeKind::Document => unreachable!("it starts at an element"),
             }
         }
         while let Some(slot) = open.pop() {

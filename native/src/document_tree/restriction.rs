@@ -4,11 +4,12 @@ use foldhash::fast::RandomState;
 use hashbrown::{HashMap, HashSet};
 
 use crate::events::NameId;
-use crate::select::{ResultDetail, Selection, SelectionOptions, Selector};
+use crate::select::{ResultDetail, SelectedNode, Selection, SelectionOptions, Selector};
 use crate::xpath::ast::Kind;
 
 use super::node_id::NodeId;
 use super::replay::slot_of;
+use super::staged_query::{Stage, StagedQuery};
 use super::tree::{DocumentTree, NodeKind, Slot};
 use super::tree_error::{TreeError, TreeResult};
 
@@ -67,36 +68,72 @@ impl View {
 
 impl DocumentTree {
     /// The restriction to a query.
-    pub fn view(&self, selector: &Selector) -> TreeResult<View> {
+    pub fn view(&self, query: &StagedQuery) -> TreeResult<View> {
+        let mut selection = NodeSelection::default();
+        for branch in query.branches() {
+            self.select_branch(branch, &mut selection)?;
+        }
+        for names in selection.attributes.values_mut() {
+            names.sort_unstable();
+            names.dedup();
+        }
+        Ok(self.restriction_to(selection))
+    }
+
+    /// Adds what a branch selects. Each stage but the last picks the element that the next one starts from.
+    fn select_branch(&self, stages: &[Stage], selection: &mut NodeSelection) -> TreeResult<()> {
+        let Some(mut top) = self.root() else {
+            return Ok(());
+        };
+        for (number, stage) in stages.iter().enumerate() {
+            let selected = self.selected_from(top, &stage.selector)?;
+            let is_last = number + 1 == stages.len();
+            let Some(index) = stage.index else {
+                debug_assert!(is_last, "only an index leads to a next stage");
+                selected
+                    .iter()
+                    .for_each(|node| self.add_selected(node, selection));
+                return Ok(());
+            };
+            let Some(picked) = index.of(&selected) else {
+                return Ok(());
+            };
+            if is_last {
+                self.add_selected(picked, selection);
+            } else if picked.kind == Kind::Element {
+                top = slot_of(picked.spans[0]);
+            } else {
+                return Ok(());
+            }
+        }
+        Ok(())
+    }
+
+    /// The nodes that a query selects if an element is the root element, in document order.
+    fn selected_from(&self, top: Slot, selector: &Selector) -> TreeResult<Vec<SelectedNode>> {
         let options = SelectionOptions {
             detail: ResultDetail::AllNodes,
             selected_bytes_max: u64::MAX,
             ..SelectionOptions::default()
         };
         let mut selection = Selection::new(&[selector], options);
-        self.replay(&mut selection)
+        self.replay(top, &mut selection)
             .map_err(|stop| TreeError::Stopped(stop.code, stop.message))?;
-        let selected = selection.finish().pop().expect("one query").nodes;
-        let mut selection = NodeSelection::default();
-        for node in selected {
-            for span in &node.spans {
-                let slot = slot_of(*span);
-                if node.kind == Kind::Attribute {
-                    let name = node.name.as_ref().expect("an attribute has a name");
-                    let name = self
-                        .names
-                        .find(&name.0, &name.1)
-                        .expect("a name of the tree");
-                    selection.attributes.entry(slot).or_default().push(name);
-                } else {
-                    selection.nodes.push(slot);
-                }
+        Ok(selection.finish().pop().expect("one query").nodes)
+    }
+
+    fn add_selected(&self, node: &SelectedNode, selection: &mut NodeSelection) {
+        for span in &node.spans {
+            let slot = slot_of(*span);
+            if node.kind == Kind::Attribute {
+                let name = node.name.as_ref().expect("an attribute has a name");
+                let name = self.names.find(&name.0, &name.1);
+                let names = selection.attributes.entry(slot).or_default();
+                names.push(name.expect("a name of the tree"));
+            } else {
+                selection.nodes.push(slot);
             }
         }
-        for names in selection.attributes.values_mut() {
-            names.sort_unstable();
-        }
-        Ok(self.restriction_to(selection))
     }
 
     /// The view of the current version by the query of another view, if the query selects the same nodes as

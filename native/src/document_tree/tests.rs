@@ -4,7 +4,9 @@ use proptest::prelude::*;
 
 use crate::reader::ReaderOptions;
 
-use super::{CanonicalForm, DocumentTree, NodeId, Place, TreeError, TreeLimits};
+use super::{
+    CanonicalForm, DocumentTree, NodeId, Place, QualifiedName, TagLimits, TreeError, TreeLimits,
+};
 
 fn read(document: &str) -> DocumentTree {
     let options = ReaderOptions::default();
@@ -82,4 +84,47 @@ proptest! {
         patch.extend(bytes);
         let _ = DocumentTree::from_snapshot(&patch, TreeLimits::default());
     }
+}
+
+#[test]
+fn tags_that_the_reader_refuses_are_refused() {
+    let limits = TreeLimits {
+        tag: TagLimits {
+            attributes_max: 3,
+            name_bytes_max: 8,
+            value_bytes_max: 100,
+            tag_bytes_max: 200,
+        },
+        ..TreeLimits::default()
+    };
+    let document = br#"<a k="1"/>"#;
+    let mut tree = DocumentTree::read(document, ReaderOptions::default(), limits).expect("valid");
+    let root = tree.root_id().expect("a root element");
+    let name = |prefix: &str, local: &str| QualifiedName {
+        prefix: prefix.to_owned(),
+        uri: if prefix.is_empty() { "" } else { "urn:p" }.to_owned(),
+        local: local.to_owned(),
+    };
+    let long = TreeError::Limit("the value of an attribute is too long");
+    let set = |tree: &mut DocumentTree, name: QualifiedName, value: &str| {
+        tree.set_attribute(root, &name, Some(value))
+    };
+    assert_eq!(set(&mut tree, name("", "k"), &"v".repeat(101)), Err(long));
+    assert_eq!(set(&mut tree, name("", "k"), &"v".repeat(100)), Ok(()));
+    let tag = TreeError::Limit("the tag of an element is too long");
+    assert_eq!(set(&mut tree, name("", "l"), &"&".repeat(20)), Err(tag));
+    assert_eq!(set(&mut tree, name("", "l"), "1"), Ok(()));
+    let names = TreeError::Limit("a name is too long");
+    assert_eq!(
+        set(&mut tree, name("", &"n".repeat(9)), "1"),
+        Err(names.clone())
+    );
+    assert_eq!(tree.rename(root, &name("p", &"n".repeat(7))), Err(names));
+    // The prefix needs a declaration.
+    let many = TreeError::Limit("an element has too many attributes");
+    assert_eq!(set(&mut tree, name("p", "m"), "1"), Err(many.clone()));
+    assert_eq!(set(&mut tree, name("", "m"), "1"), Ok(()));
+    assert_eq!(tree.rename(root, &name("p", "b")), Err(many));
+    assert_eq!(tree.set_attribute(root, &name("", "m"), None), Ok(()));
+    assert_eq!(tree.rename(root, &name("p", "b")), Ok(()));
 }

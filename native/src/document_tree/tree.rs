@@ -9,6 +9,7 @@ use crate::reader::{is_char, is_name, is_space};
 
 use super::journal::{Change, Journal};
 use super::node_id::NodeId;
+use super::tag_limits::TagLimits;
 use super::text_heap::{TextHeap, TextRef};
 use super::tree_error::{TreeError, TreeResult};
 
@@ -148,6 +149,8 @@ pub struct TreeLimits {
     pub text_bytes_max: usize,
     /// Elements within one another.
     pub depth_max: usize,
+    /// What the tag of an element may have; those that patches add are not checked.
+    pub tag: TagLimits,
 }
 
 impl Default for TreeLimits {
@@ -156,6 +159,7 @@ impl Default for TreeLimits {
             nodes_max: 50_000_000,
             text_bytes_max: 2 << 30,
             depth_max: 1_000,
+            tag: TagLimits::default(),
         }
     }
 }
@@ -644,6 +648,7 @@ impl DocumentTree {
         }
         name.check()?;
         self.check_prefix(slot, name, None)?;
+        self.check_changed_tag(slot, Some(name), None)?;
         let name = self.qname(&name.prefix, &name.uri, &name.local);
         let before = self.replace_name(slot, name);
         self.record(Change::Name { slot, name: before });
@@ -696,6 +701,7 @@ impl DocumentTree {
         let value = match value {
             Some(text) => {
                 self.check_content(NodeKind::Text, text)?;
+                self.check_changed_tag(slot, None, Some((name, text)))?;
                 Some(self.add_text(text)?)
             }
             None => None,

@@ -6,8 +6,8 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
 use crate::document_tree::{
-    CanonicalForm, DocumentTree as Tree, NewNode, NodeId, NodeKind, Place, QualifiedName,
-    TreeError, TreeLimits, View,
+    CanonicalForm, DocumentTree as Tree, NewNode, NodeId, NodeIndex, NodeKind, Place,
+    QualifiedName, Stage, StagedQuery, TagLimits, TreeError, TreeLimits, View,
 };
 use crate::select::Selector;
 use crate::xpath::{parse, Namespaces};
@@ -117,13 +117,14 @@ fn texts(ids: Vec<NodeId>) -> Vec<String> {
 
 /// A compiled query that restricts trees.
 #[pyclass(module = "penstock._native", frozen)]
-pub struct TreeQuery(Selector);
+pub struct TreeQuery(StagedQuery);
 
 #[pymethods]
 impl TreeQuery {
+    /// A union of branches. A branch has stages: a query, and the number of the node that counts.
     #[new]
     fn new(
-        query: &str,
+        branches: Vec<Vec<(String, Option<i64>)>>,
         namespaces: Vec<(String, String)>,
         default_namespace: &str,
     ) -> PyResult<Self> {
@@ -132,9 +133,21 @@ impl TreeQuery {
             .map(|(prefix, uri)| (prefix.as_str(), uri.as_str()));
         let namespaces =
             Namespaces::new(bindings, default_namespace).map_err(PyValueError::new_err)?;
-        let query = parse(query, &namespaces)
-            .map_err(|refusal| PyValueError::new_err((refusal.code, refusal.message)))?;
-        Ok(Self(Selector::compile(&query)))
+        let stage = |(query, index): (String, Option<i64>)| {
+            let query = parse(&query, &namespaces)
+                .map_err(|refusal| PyValueError::new_err((refusal.code, refusal.message)))?;
+            Ok(Stage {
+                selector: Selector::compile(&query),
+                index: index.map(NodeIndex::new),
+            })
+        };
+        let branches = branches
+            .into_iter()
+            .map(|stages| stages.into_iter().map(stage).collect::<PyResult<_>>())
+            .collect::<PyResult<_>>()?;
+        StagedQuery::new(branches)
+            .map(Self)
+            .ok_or_else(|| PyValueError::new_err("a stage without an index is not the last"))
     }
 }
 
@@ -162,6 +175,7 @@ impl DocumentTree {
             nodes_max,
             text_bytes_max,
             depth_max,
+            tag: TagLimits::default(),
         }))
     }
 
@@ -179,6 +193,7 @@ impl DocumentTree {
             nodes_max,
             text_bytes_max,
             depth_max: options.limits.depth,
+            tag: TagLimits::of_reader(&options.limits),
         };
         Ok(
             match py.detach(|| Tree::read(document, options, tree_limits)) {

@@ -18,6 +18,6 @@ ERRORS: dict[str, ErrorSpec] = {
     "extra.sync": ErrorSpec(
         MissingPackageError,
         "a package that synchronisation over HTTP needs is not installed",
-        "Install the extra: `pip install 'penstock[sync]'`; a server also needs `penstock[spark]`.",
+        "Install the extra: `pip install 'penstock[sync]'`.",
     ),
 }

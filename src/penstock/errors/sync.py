@@ -8,7 +8,7 @@ ERRORS: dict[str, ErrorSpec] = {
     "limit.tree": ErrorSpec(
         DocumentError,
         "a document tree exceeds a limit",
-        "Raise `TREE_NODES_MAX` or `TREE_TEXT_BYTES_MAX`, or split the document.",
+        "Split the document; put long values of attributes into text.",
     ),
     "sync.node": ErrorSpec(
         SyncError,

@@ -31,6 +31,12 @@ ERRORS: dict[str, ErrorSpec] = {
         "a prefix in an update statement is not bound",
         "Bind it with `namespaces`.",
     ),
+    "update.subscription": ErrorSpec(
+        UpdateError,
+        "a path of extended XQL is not supported in a subscription",
+        "Subscriptions select elements, text and attributes downwards. An index counts the nodes of"
+        " one step, or, as the last filter of a group, those of the whole document.",
+    ),
     "update.value": ErrorSpec(
         UpdateError,
         "a value cannot be written in the text of a statement",

@@ -7,7 +7,7 @@ from penstock.sync.document_tree import DocumentTree
 from penstock.sync.reports import Outcome, Report
 from penstock.sync.server import Server
 from penstock.sync.server_state import StateChanges, StoredState
-from penstock.sync.subscription import SyncSubscription
+from penstock.sync.subscription import SubscriptionLanguage, SyncSubscription
 
 __all__ = [
     "Client",
@@ -19,5 +19,6 @@ __all__ = [
     "Server",
     "StateChanges",
     "StoredState",
+    "SubscriptionLanguage",
     "SyncSubscription",
 ]

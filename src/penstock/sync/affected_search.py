@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Protocol
 
-from penstock.language.updates import without_methods
 from penstock.sync.affected.affected_index import AffectedIndex
 from penstock.sync.affected.change import Change
 from penstock.sync.subscription import SyncSubscription
@@ -76,12 +75,12 @@ class IndexedClients:
 
     def add(self, client: str, subscription: SyncSubscription) -> None:
         """A client subscribes."""
-        key = repr((subscription.query, subscription.namespaces, subscription.default_namespace))
+        key = repr(subscription)
         if key not in self._clients:
             for index in (self._index, self._selections):
                 index.add(
                     key,
-                    without_methods(subscription.query),
+                    subscription.observed,
                     namespaces=dict(subscription.namespaces),
                     default_namespace=subscription.default_namespace or None,
                 )

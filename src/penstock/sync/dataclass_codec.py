@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import dataclasses
 import types
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from enum import Enum
 from typing import Annotated, Any, Final, Generic, TypeVar, Union, cast, get_args, get_origin
 from typing import get_type_hints as type_hints
@@ -39,6 +39,9 @@ class DataclassCodec(Generic[_T]):
         Begins every encoded value; names the format and its version.
     lengths
         Maximum lengths of tuples, by class and name of the field.
+    added
+        Fields, the last of their class, that values from before they were added do not have: they
+        are decoded with the default.
     """
 
     def __init__(
@@ -47,9 +50,10 @@ class DataclassCodec(Generic[_T]):
         *,
         prefix: bytes,
         lengths: Mapping[tuple[type, str], int] | None = None,
+        added: Collection[tuple[type, str]] = (),
     ) -> None:
         self._prefix = prefix
-        self._structures = _Structures(lengths or {})
+        self._structures = _Structures(lengths or {}, added)
         self._decoder: msgspec.msgpack.Decoder[Any] = msgspec.msgpack.Decoder(
             self._structures.type_of(of_type)
         )
@@ -98,8 +102,11 @@ class DataclassCodec(Generic[_T]):
 class _Structures:
     """The structures of dataclasses."""
 
-    def __init__(self, lengths: Mapping[tuple[type, str], int]) -> None:
+    def __init__(
+        self, lengths: Mapping[tuple[type, str], int], added: Collection[tuple[type, str]]
+    ) -> None:
         self._lengths = lengths
+        self._added = added
         self._structures: dict[type, type[msgspec.Struct]] = {}
         self._dataclasses: dict[type, type] = {}
 
@@ -125,10 +132,13 @@ class _Structures:
         if known is not None:
             return known
         hints = type_hints(of_class)
-        fields = [
-            (each.name, self.type_of(hints[each.name], self._lengths.get((of_class, each.name))))
-            for each in dataclasses.fields(of_class)
-        ]
+        fields: list[tuple[str, Any] | tuple[str, Any, Any]] = []
+        for each in dataclasses.fields(of_class):
+            of_type = self.type_of(hints[each.name], self._lengths.get((of_class, each.name)))
+            if (of_class, each.name) in self._added:
+                fields.append((each.name, of_type, each.default))
+            else:
+                fields.append((each.name, of_type))
         made = msgspec.defstruct(
             of_class.__name__,
             fields,

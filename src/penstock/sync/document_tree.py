@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import StrEnum
@@ -77,18 +77,32 @@ class NewNode:
 
 
 class TreeQuery:
-    """A subscription, compiled to restrict trees."""
+    """A subscription, compiled to restrict trees.
+
+    Parameters
+    ----------
+    branches
+        A query, or a union of branches in stages: a query, and the index of the node, among those
+        that it selects, which is the root element of the next stage.
+    namespaces
+        Namespace URIs by prefix.
+    default_namespace
+        The namespace of element names without a prefix.
+    """
 
     def __init__(
         self,
-        text: str,
+        branches: str | Iterable[Iterable[tuple[str, int | None]]],
         *,
         namespaces: Mapping[str, str] | None = None,
         default_namespace: str | None = None,
     ) -> None:
         with _tree_errors():
             bindings = list((namespaces or {}).items())
-            self.native = native.TreeQuery(text, bindings, default_namespace or "")
+            if isinstance(branches, str):
+                branches = [[(branches, None)]]
+            stages = [list(branch) for branch in branches]
+            self.native = native.TreeQuery(stages, bindings, default_namespace or "")
 
 
 class View:

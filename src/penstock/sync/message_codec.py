@@ -41,18 +41,23 @@ _LENGTHS: Final[Mapping[tuple[type, str], int]] = {
     (ClientState, "undoable"): UNDO_STATEMENTS_MAX,
 }
 
+_ADDED: Final = ((SyncSubscription, "language"),)
+
 _REQUESTS: Final[DataclassCodec[Request]] = DataclassCodec(
-    CloneRequest | SyncRequest, prefix=b"PSR" + bytes([FORMAT_VERSION]), lengths=_LENGTHS
+    CloneRequest | SyncRequest,
+    prefix=b"PSR" + bytes([FORMAT_VERSION]),
+    lengths=_LENGTHS,
+    added=_ADDED,
 )
 _MESSAGES: Final[DataclassCodec[tuple[Message, ...]]] = DataclassCodec(
-    tuple[Message, ...], prefix=b"PSM" + bytes([FORMAT_VERSION]), lengths=_LENGTHS
+    tuple[Message, ...], prefix=b"PSM" + bytes([FORMAT_VERSION]), lengths=_LENGTHS, added=_ADDED
 )
 _STATES: Final[DataclassCodec[ClientState]] = DataclassCodec(
-    ClientState, prefix=b"PSC" + bytes([FORMAT_VERSION]), lengths=_LENGTHS
+    ClientState, prefix=b"PSC" + bytes([FORMAT_VERSION]), lengths=_LENGTHS, added=_ADDED
 )
 
 _RECORDS: Final[DataclassCodec[LogEntry | ClientRecord]] = DataclassCodec(
-    LogEntry | ClientRecord, prefix=b"PSS" + bytes([FORMAT_VERSION])
+    LogEntry | ClientRecord, prefix=b"PSS" + bytes([FORMAT_VERSION]), added=_ADDED
 )
 
 

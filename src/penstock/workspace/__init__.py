@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from penstock.extras import require_spark_extra
 from penstock.lazy_imports import lazy_names
 
 if TYPE_CHECKING:
@@ -35,8 +34,6 @@ if TYPE_CHECKING:
     from penstock.workspace.sync_store import SqliteSyncStore as SqliteSyncStore
     from penstock.workspace.sync_store import SyncStore as SyncStore
     from penstock.workspace.workspace import Workspace as Workspace
-
-require_spark_extra("deltalake")
 
 _MODULES = {
     "BUCKETS": ".subscriber_buckets",

@@ -16,12 +16,11 @@ from typing import Any, Final
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
-from deltalake import DeltaTable
-from deltalake.exceptions import CommitFailedError
 from numpy.typing import NDArray
 
 from penstock.errors import error
 from penstock.workspace.delta import TableWriter, WrittenFile, commit_batch, resolve_filesystem
+from penstock.workspace.delta_library import CommitFailedError, DeltaTable
 from penstock.workspace.table_schemas import DELIVERIES, POSITION
 
 COMMITS: Final = "penstock-commits"

@@ -20,10 +20,16 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-from deltalake import CommitProperties, DeltaTable, Schema, Transaction
-from deltalake.transaction import AddAction, RemoveAction
 from pyarrow.fs import FileSystem, LocalFileSystem, SubTreeFileSystem
 
+from penstock.workspace.delta_library import (
+    AddAction,
+    CommitProperties,
+    DeltaTable,
+    RemoveAction,
+    Schema,
+    Transaction,
+)
 from penstock.workspace.limits import OBSOLETE_HOURS, REPLACED_FILES_HOURS
 
 if TYPE_CHECKING:

@@ -15,11 +15,11 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
-from deltalake import DeltaTable
 
 from penstock.errors import error
 from penstock.language.source_position import utf8_size
 from penstock.workspace.arrow_values import empty_table, integer_array, rows_of
+from penstock.workspace.delta_library import DeltaTable
 from penstock.workspace.document_contents import DocumentKey, read_contents
 from penstock.workspace.limits import (
     CONTENT_BYTES_AT_ONCE,

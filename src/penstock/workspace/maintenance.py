@@ -8,11 +8,9 @@ from __future__ import annotations
 import logging
 from datetime import datetime
 
-from deltalake import DeltaTable
-from deltalake.exceptions import DeltaError
-
 from penstock.errors import WorkspaceError
 from penstock.workspace.compaction import compact
+from penstock.workspace.delta_library import DeltaError, DeltaTable
 from penstock.workspace.retention import Removal, removals
 from penstock.workspace.workspace import Workspace
 

@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
-from deltalake import DeltaTable
 
 from penstock.workspace.delta import RECENT_PREFIX, TableWriter, WrittenFile, resolve_filesystem
+from penstock.workspace.delta_library import DeltaTable
 from penstock.workspace.file_statistics import file_statistics
 from penstock.workspace.limits import RECENT_DOCUMENT_BYTES_MAX, RECENT_DOCUMENT_FILES_MAX
 from penstock.workspace.recent_files import RecentFile, groups_of, replace_groups

@@ -10,12 +10,10 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import pyarrow as pa
-from deltalake import DeltaTable
-from deltalake.exceptions import CommitFailedError
-from deltalake.transaction import RemoveAction
 from pyarrow.fs import SubTreeFileSystem
 
 from penstock.workspace.delta import WrittenFile, replace_files, resolve_filesystem
+from penstock.workspace.delta_library import CommitFailedError, DeltaTable, RemoveAction
 
 
 class RecentFile(NamedTuple):

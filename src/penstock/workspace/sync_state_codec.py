@@ -7,7 +7,7 @@ import json
 from typing import Any, Final, TypeVar
 
 from penstock.language.updates.ast import Name
-from penstock.sync import SyncSubscription
+from penstock.sync import SubscriptionLanguage, SyncSubscription
 from penstock.sync.document_tree import NewNode, NodeKind, Place
 from penstock.sync.operations import (
     Copy,
@@ -31,7 +31,7 @@ _TYPES: Final[dict[str, Any]] = {
     for each in (
         *(Insert, Delete, Restore, Move, Copy, SetValue, Rename, SetAttribute, CopyAttribute),
         *(Name, NewNode, NodeKind, Place, Outcome, Report, AddressedReport, LogEntry),
-        *(ClientRecord, SyncSubscription),
+        *(ClientRecord, SyncSubscription, SubscriptionLanguage),
     )
 }
 
@@ -43,7 +43,7 @@ def encode_stored(value: object) -> str:
 
 def _plain(value: object) -> object:
     """A value in terms of JSON: an object of ours is its type and fields."""
-    if isinstance(value, NodeKind | Outcome):
+    if isinstance(value, NodeKind | Outcome | SubscriptionLanguage):
         return {"type": type(value).__name__, "fields": [value.value]}
     if dataclasses.is_dataclass(value):
         fields = [_plain(getattr(value, each.name)) for each in dataclasses.fields(value)]

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
-from deltalake import DeltaTable
 
 from penstock.language.source_position import utf8_size
 from penstock.workspace.delta import open_dataset
+from penstock.workspace.delta_library import DeltaTable
 from penstock.workspace.limits import PUBLISHED_SEQUENCE_MAX
 
 if TYPE_CHECKING:

@@ -17,10 +17,10 @@ from typing import Any, Final
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
-from deltalake import DeltaTable
 
 from penstock.workspace.arrow_values import integer_array, string_array
 from penstock.workspace.delta import resolve_filesystem
+from penstock.workspace.delta_library import DeltaTable
 
 ROWS_AT_ONCE: Final = 1024
 """Rows that a scan decodes at a time, if they are small."""

@@ -15,6 +15,7 @@ from penstock.language.updates.builder import Target, at
 from penstock.language.updates.parser import parse_statement
 from penstock.language.updates.printer import statement_text
 from penstock.language.updates.subscription import parse_subscription, without_methods
+from penstock.language.updates.xql_subscription import parse_xql_subscription
 
 __all__ = [
     "AnyChild",
@@ -30,6 +31,7 @@ __all__ = [
     "at",
     "parse_statement",
     "parse_subscription",
+    "parse_xql_subscription",
     "statement_text",
     "without_methods",
 ]

@@ -105,6 +105,31 @@ def parse_path(
     return _Parser(text, prefixes, default_namespace or "").whole_path()
 
 
+class LocatedPaths:
+    """Paths with the positions of their steps."""
+
+    def __init__(self, text: str, paths: tuple[UpdatePath, ...], offsets: dict[int, int]) -> None:
+        self.paths = paths
+        self._text = text
+        self._offsets = offsets
+
+    def refuse(self, part: UpdatePath | Step, message: str) -> NoReturn:
+        """Refuses a path or a step as part of a subscription."""
+        where = position_of(self._text, self._offsets[id(part)])
+        raise error("update.subscription", message, where)
+
+
+def parse_union(
+    text: str,
+    *,
+    namespaces: Mapping[str, str] | None = None,
+    default_namespace: str | None = None,
+) -> LocatedPaths:
+    """Parses paths separated by ``|``; parameters as for :func:`parse_statement`."""
+    prefixes = check_namespaces(namespaces, default_namespace)
+    return _Parser(text, prefixes, default_namespace or "").union()
+
+
 class _Parser:
     """A recursive-descent parser of one statement."""
 
@@ -116,6 +141,8 @@ class _Parser:
         self._steps = 0
         self._filters = 0
         self._nesting = 0
+        self._offsets: dict[int, int] = {}
+        """The offsets of paths and steps by identity; equal ones are at several places."""
         if len(text) > UPDATE_STATEMENT_CHARACTERS_MAX:
             message = f"a statement has more than {UPDATE_STATEMENT_CHARACTERS_MAX} characters"
             self._refuse("update.limit", message, UPDATE_STATEMENT_CHARACTERS_MAX)
@@ -137,6 +164,13 @@ class _Parser:
         path = self._path()
         self._end()
         return path
+
+    def union(self) -> LocatedPaths:
+        paths = [self._path()]
+        while self._take("|"):
+            paths.append(self._path())
+        self._end()
+        return LocatedPaths(self._text, tuple(paths), self._offsets)
 
     def _end(self) -> None:
         self._skip()
@@ -194,6 +228,13 @@ class _Parser:
                 return PlainPath(tuple(elements))
 
     def _path(self) -> UpdatePath:
+        self._skip()
+        start = self._at
+        path = self._steps_of_path()
+        self._offsets[id(path)] = start
+        return path
+
+    def _steps_of_path(self) -> UpdatePath:
         is_absolute = False
         axis = Axis.CHILD
         if self._take("//"):
@@ -225,6 +266,13 @@ class _Parser:
 
     def _step(self, axis: Axis) -> Step:
         self._count_step()
+        self._skip()
+        start = self._at
+        step = self._step_after(axis)
+        self._offsets[id(step)] = start
+        return step
+
+    def _step_after(self, axis: Axis) -> Step:
         if self._take("("):
             with_parentheses = self._nested_path()
             return Group(axis, with_parentheses, self._filter_list())

@@ -42,7 +42,7 @@ def statement_text(statement: Statement) -> str:
         case None:
             text = ""
         case str():
-            text = _literal(argument)
+            text = literal_text(argument)
         case PlainPath():
             text = plain_path_text(argument)
         case UpdatePath():
@@ -56,7 +56,7 @@ def plain_path_text(path: PlainPath) -> str:
     if path.attribute is not None:
         parts.append(f"@{path.attribute}")
     if path.value is not None and not (path.attribute is not None and path.value == ""):
-        parts.append(_literal(path.value))
+        parts.append(literal_text(path.value))
     return "/".join(parts)
 
 
@@ -101,18 +101,20 @@ def _condition(item: Condition) -> str:
         case Exists(path):
             return path_text(path)
         case Comparison(path, op, literal):
-            value = _literal(literal) if isinstance(literal, str) else _number(literal)
+            value = literal_text(literal) if isinstance(literal, str) else number_text(literal)
             return f"{path_text(path)} {op.value} {value}"
         case Contains(path, text, at_start):
             function = "starts-with" if at_start else "contains"
-            return f"{function}({path_text(path)}, {_literal(text)})"
+            return f"{function}({path_text(path)}, {literal_text(text)})"
 
 
-def _number(value: float) -> str:
+def number_text(value: float) -> str:
+    """A number as a literal."""
     return format(Decimal(repr(value)), "f").removesuffix(".0")
 
 
-def _literal(value: str) -> str:
+def literal_text(value: str) -> str:
+    """A text in quotes."""
     if '"' not in value:
         return f'"{value}"'
     if "'" not in value:

@@ -100,19 +100,25 @@ class SyncApplication:
             raise error("sync.token", "the token is missing, wrong or revoked")
         return account
 
-    def _service(self, request: Request) -> DocumentService:
+    def _service(self, request: Request, account: str) -> DocumentService:
+        """The document of a request; one that the account may not use seems not to exist."""
         name = request.path_params["name"]
         service = self._services.get(name)
-        if service is None:
+        if service is None or not self._may_use(account, name):
             raise error("sync.document", f"the server has no document `{name[:100]}`")
         return service
 
+    def _may_use(self, account: str, document: str) -> bool:
+        return self._tokens is None or self._tokens.may_use(account, document)
+
     async def _list(self, request: Request) -> Response:
-        self._account(request)
-        return JSONResponse({"documents": sorted(self._services)})
+        account = self._account(request)
+        names = [name for name in sorted(self._services) if self._may_use(account, name)]
+        return JSONResponse({"documents": names})
 
     async def _describe(self, request: Request) -> Response:
-        account, service = self._account(request), self._service(request)
+        account = self._account(request)
+        service = self._service(request, account)
         return JSONResponse(
             {
                 "document": service.name,
@@ -123,7 +129,8 @@ class SyncApplication:
         )
 
     async def _receive(self, request: Request) -> Response:
-        account, service = self._account(request), self._service(request)
+        account = self._account(request)
+        service = self._service(request, account)
         async with self._bodies:
             decoded: CloneRequest | SyncRequest = await service.decode(await _body(request))
         _check_client(decoded.client, account)
@@ -131,7 +138,8 @@ class SyncApplication:
         return Response(await service.encode(messages), media_type=CONTENT_TYPE)
 
     async def _stream(self, request: Request) -> Response:
-        account, service = self._account(request), self._service(request)
+        account = self._account(request)
+        service = self._service(request, account)
         client = request.query_params.get("client", "")
         _check_client(client, account)
         service.require_stream(client)
@@ -153,7 +161,7 @@ class SyncApplication:
                     async with asyncio.timeout(SYNC_HEARTBEAT_SECONDS):
                         message = await stream.next()
                 except TimeoutError:
-                    self._account(request)
+                    self._service(request, self._account(request))
                     yield b": heartbeat\n\n"
                     continue
                 if message is None:
@@ -161,7 +169,7 @@ class SyncApplication:
                 data = base64.b64encode(encode_messages((message,)))
                 yield b"event: message\ndata: " + data + b"\n\n"
         except PenstockError:
-            return  # the token is revoked
+            return  # the token is revoked, or limited to other documents
         finally:
             service.close_stream(stream)
 

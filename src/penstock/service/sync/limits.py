@@ -14,6 +14,9 @@ SYNC_REQUEST_SECONDS_MAX: Final[float] = 60.0
 """Time in which the bytes of a request have to arrive; a slower one is refused with
 ``sync.request-slow``."""
 
+SYNC_HEAD_SECONDS_MAX: Final[float] = 15.0
+"""Time in which the head of a request has to arrive; a connection that is slower is closed."""
+
 SYNC_BODIES_MAX: Final[int] = 8
 """Requests whose bytes a server holds at once; further ones wait, unread."""
 

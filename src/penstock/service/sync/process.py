@@ -21,6 +21,7 @@ from penstock.service.sync.application import SyncApplication
 from penstock.service.sync.document_engine import DocumentEngine
 from penstock.service.sync.document_service import DocumentService
 from penstock.service.sync.document_stores import BasexStores, DocumentStores, SqliteStores
+from penstock.service.sync.http_protocol import TimedHttpProtocol
 from penstock.service.sync.limits import SYNC_CONNECTIONS_MAX, SYNC_DOCUMENTS_MAX
 from penstock.service.sync.server_url import DOCUMENT_NAME
 from penstock.service.sync.tokens import TokenVerifier, read_accounts
@@ -153,6 +154,8 @@ async def _serve(
     server = _Server(
         uvicorn.Config(
             SyncApplication(services, tokens).asgi(),
+            http=TimedHttpProtocol,
+            ws="none",
             lifespan="off",
             log_config=None,
             access_log=False,

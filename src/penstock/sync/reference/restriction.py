@@ -8,14 +8,19 @@ document.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 from lxml import etree
 
+from penstock.language.updates import parse_subscription
+from penstock.language.updates.ast import UpdatePath
 from penstock.language.xpath.ast import Query
 from penstock.language.xpath.reference.lxml_xpath import compile_query
+from penstock.sync.document_tree import DocumentTree
+from penstock.sync.path_evaluation import PathEvaluator, TreeRef
+from penstock.sync.subscription import SubscriptionLanguage, SyncSubscription
 
 _Key = tuple[etree._Element, str | bool | None]
 """A node: an element, comment or instruction and ``None``; the owner and name of an attribute; or
@@ -45,8 +50,48 @@ def restrict(tree: etree._ElementTree, query: Query) -> Restriction:
     Entities must be expanded and CDATA sections be text, as with :func:`parse_document`.
     """
     selected = {_key(node) for node in compile_query(query, str)(tree)}
-    root = tree.getroot()
+    return Restriction(_restricted(tree.getroot(), selected, is_full=False))
+
+
+def restrict_to_subscription(content: bytes, subscription: SyncSubscription) -> Restriction:
+    """The restriction of a document, as canonical XML, to a subscription."""
+    if subscription.language is SubscriptionLanguage.XQL:
+        return _restrict_to_paths(content, subscription.xql.paths)
+    query = parse_subscription(
+        subscription.query,
+        namespaces=dict(subscription.namespaces),
+        default_namespace=subscription.default_namespace or None,
+    )
+    return restrict(parse_document(content), query)
+
+
+def _restrict_to_paths(content: bytes, paths: Iterable[UpdatePath]) -> Restriction:
+    """The restriction to what paths select in statements."""
+    tree, root = DocumentTree.read(content), parse_document(content).getroot()
+    assert tree.root is not None
+    keys = dict(zip(tree.subtree(tree.root), _keys(root), strict=True))
+    evaluator = PathEvaluator(tree)
+    selected: set[_Key] = set()
+    for ref in (ref for path in paths for ref in evaluator.evaluate(path)):
+        if isinstance(ref, TreeRef):
+            selected |= {keys[node] for node in ref.ids}
+        else:
+            name = f"{{{ref.name.uri}}}{ref.name.local}" if ref.name.uri else ref.name.local
+            selected.add((keys[ref.owner][0], name))
     return Restriction(_restricted(root, selected, is_full=False))
+
+
+def _keys(element: etree._Element) -> Iterator[_Key]:
+    """The nodes of a subtree in document order, without attributes."""
+    yield element, None
+    if isinstance(element, etree._Comment | etree._ProcessingInstruction):
+        return
+    if element.text:
+        yield element, False
+    for child in element:
+        yield from _keys(child)
+        if child.tail:
+            yield child, True
 
 
 def parse_document(content: bytes) -> etree._ElementTree:

@@ -12,13 +12,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from penstock.errors import PenstockError
-from penstock.language.updates import parse_subscription
 from penstock.sync.affected.change import Change
 from penstock.sync.affected_search import IndexedClients
 from penstock.sync.client import Client
 from penstock.sync.client_transitions import ClientStatus
 from penstock.sync.messages import Message, Request
-from penstock.sync.reference.restriction import parse_document, restrict
+from penstock.sync.reference.restriction import restrict_to_subscription
 from penstock.sync.server import Server
 from penstock.sync.server_state import StoredState
 from penstock.sync.simulation.workload import (
@@ -334,9 +333,7 @@ class _Simulation:
     def _check_finally(self, client: Client) -> None:
         self._check_base(client)
         document = self._server.tree.canonical_xml()
-        subscription = client.subscription
-        query = parse_subscription(subscription.query, namespaces=dict(subscription.namespaces))
-        expected = restrict(parse_document(document), query).canonical_xml()
+        expected = restrict_to_subscription(document, client.subscription).canonical_xml()
         if client.canonical_xml() != expected:
             message = f"{client.name} has {client.canonical_xml()!r}, not {expected!r}"
             raise self._divergence(f"{message}, of {document!r}")

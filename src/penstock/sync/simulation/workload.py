@@ -8,7 +8,7 @@ from typing import Final
 from penstock.sync.client import Client
 from penstock.sync.document_tree import DOCUMENT, NodeKind
 from penstock.sync.path_evaluation import PathEvaluator, TreeRef
-from penstock.sync.subscription import SyncSubscription
+from penstock.sync.subscription import SubscriptionLanguage, SyncSubscription
 
 NAMES: Final = ("a", "b", "c", "p:d")
 TEXTS: Final = ("1", "2", "x", "y&", " ")
@@ -44,6 +44,21 @@ _SUBSCRIPTIONS: Final = (
     "//b!count()",
 )
 
+_XQL_SUBSCRIPTIONS: Final = (
+    "//a/*",
+    "/r/*",
+    "*/b[0]",
+    "/r/p:d[-1]/*",
+    "//(a/b)[0]/*",
+    "//(b)[1]",
+    "/r//(a)[-1]/c",
+    "//a/(*)[0]",
+    "//(a[@k = '1']/*)[2] | //c",
+    "//(a)[0]//(b/@k)[0]",
+    "//a[* = 'x']",
+    "//(b[not(c)])[. = '1'][0]!count()",
+)
+
 
 def random_document(rng: random.Random, *, size: int) -> bytes:
     """A document with elements, text, attributes, comments and instructions."""
@@ -74,7 +89,11 @@ def _content(rng: random.Random, budget: list[int], depth: int) -> str:
 
 def random_subscription(rng: random.Random) -> SyncSubscription:
     """One of a set of queries with every kind of predicate, often one that selects much."""
-    queries = _BROAD if rng.random() < 0.5 else _SUBSCRIPTIONS
+    kind = rng.random()
+    if kind < 0.2:
+        query = rng.choice(_XQL_SUBSCRIPTIONS)
+        return SyncSubscription(query, NAMESPACES, language=SubscriptionLanguage.XQL)
+    queries = _BROAD if kind < 0.6 else _SUBSCRIPTIONS
     return SyncSubscription(rng.choice(queries), NAMESPACES)
 
 

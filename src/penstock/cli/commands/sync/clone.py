@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
@@ -18,6 +19,13 @@ from penstock.cli.options import (
     bindings,
 )
 from penstock.cli.sync_options import PlaintextOption, SyncTokenFileOption, read_token, trusted
+
+
+class QueryLanguage(StrEnum):
+    """The language of the query."""
+
+    XPATH = "xpath"
+    XQL = "xql"
 
 
 def clone(
@@ -36,8 +44,12 @@ def clone(
     *,
     query: Annotated[
         str,
-        typer.Option(metavar="XPATH", help="What to clone; ancestors come as bare elements."),
+        typer.Option(metavar="QUERY", help="What to clone; ancestors come as bare elements."),
     ] = "/*",
+    language: Annotated[
+        QueryLanguage,
+        typer.Option(help="Of the query: XPath, or extended XQL as in statements."),
+    ] = QueryLanguage.XPATH,
     namespace: NamespaceOption = None,
     default_namespace: DefaultNamespaceOption = None,
     name: Annotated[
@@ -60,11 +72,14 @@ def clone(
     """
     from penstock.service.sync import SyncConnection, WorkingDirectory, parse_url, synchronise
     from penstock.service.sync.working_directory import new_client_name
-    from penstock.sync import SyncSubscription
+    from penstock.sync import SubscriptionLanguage, SyncSubscription
 
     place = parse_url(url)
     subscription = SyncSubscription(
-        query, tuple(bindings(namespace).items()), default_namespace or ""
+        query,
+        tuple(bindings(namespace).items()),
+        default_namespace or "",
+        SubscriptionLanguage(language.value),
     )
     token = read_token(token_file)
     target = Path(place.document) if folder is None else folder

@@ -20,13 +20,26 @@ AccountArgument = Annotated[
 
 
 @token_app.command("create")
-def create(account: AccountArgument, *, store: StoreOption, as_json: JsonOption = False) -> None:
+def create(
+    account: AccountArgument,
+    *,
+    store: StoreOption,
+    document: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="DOCUMENT",
+            help="Limit the token to this document; may be repeated.",
+            show_default="all documents",
+        ),
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
     """Create a token and print it; it is not stored, and cannot be shown again."""
     from penstock.service.sync.tokens import create_token
     from penstock.workspace.private_files import make_private_folder
 
     make_private_folder(store)
-    token = create_token(store, account)
+    token = create_token(store, account, documents=document or ())
     if as_json:
         print_json({"type": "token", "account": account, "token": token})
     else:
@@ -36,14 +49,15 @@ def create(account: AccountArgument, *, store: StoreOption, as_json: JsonOption 
 
 @token_app.command("list")
 def list_tokens(*, store: StoreOption, as_json: JsonOption = False) -> None:
-    """List the users that have a token."""
+    """List the users that have a token, and the documents that it is limited to."""
     from penstock.service.sync.tokens import read_accounts
 
-    for account in sorted(read_accounts(store)):
+    for name, account in sorted(read_accounts(store).items()):
+        documents = sorted(account.documents)
         if as_json:
-            print_json({"type": "account", "account": account})
+            print_json({"type": "account", "account": name, "documents": documents or None})
         else:
-            print_line(account)
+            print_line(" ".join((name, *documents)))
 
 
 @token_app.command("revoke")
