@@ -11,6 +11,7 @@ from pyspark.sql import Row, SparkSession
 from pyspark.sql.streaming.tws_tester import TwsTester
 
 from penstock.pipeline import synchronise_documents
+from penstock.pipeline.limits import STREAM_CHECKPOINT_ENTRIES
 from penstock.pipeline.sync_stream import _SERVERS, SyncProcessor
 from penstock.sync import Client, Server, SyncSubscription
 from penstock.sync.message_codec import decode_messages, encode_request
@@ -61,6 +62,34 @@ def test_micro_batches_are_rounds_of_the_server(is_restored: bool) -> None:
             assert decode_messages(bytes(answer["messages"])) == expected[client.name]
             receive(client, answer)
     assert clients[0].canonical_xml() == server.tree.canonical_xml()
+
+
+def test_checkpoints_replace_entries_that_are_acknowledged() -> None:
+    tester = TwsTester(SyncProcessor())
+    client = Client("one", SyncSubscription("/menu/dish"))
+    rows = [row(0, content=DOCUMENT), row(0, request=encode_request(client.request()))]
+    (answer,) = run(tester, rows)
+    receive(client, answer)
+    kept = []
+    for number in range(1, 9):
+        _SERVERS.clear()
+        for at in range(40):
+            client.update(f"/menu/dish[0]/*!update('{number}.{at}')")
+        (answer,) = run(tester, [row(number, request=encode_request(client.request()))])
+        receive(client, answer)
+        client.update("/menu!insert(dish/'x')")
+        kept.append(len(tester.peekMapState("entries", ("menu",))))
+    assert max(kept) <= 4
+    assert client.version > 4 * STREAM_CHECKPOINT_ENTRIES
+    checkpoint = tester.peekValueState("checkpoint", ("menu",))
+    assert checkpoint is not None
+    assert checkpoint[0] > 0
+    _SERVERS.clear()
+    again = Client("two", SyncSubscription("/*"))
+    (answer,) = run(tester, [row(9, request=encode_request(again.request()))])
+    receive(again, answer)
+    assert b"<dish>8.39</dish>" in again.canonical_xml()
+    assert again.canonical_xml().count(b"<dish>x</dish>") == 7
 
 
 def test_a_server_in_memory_is_not_used_for_another_state() -> None:

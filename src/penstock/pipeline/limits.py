@@ -96,6 +96,16 @@ OPEN_ROUTERS_MAX: Final[int] = 16
 SYNC_ROUND_REQUESTS_MAX: Final[int] = 1_000
 """Requests of a synchronised document in one round; a micro-batch with more has several rounds."""
 
-CACHED_SYNC_SERVERS_MAX: Final[int] = 100
-"""Synchronised documents that a worker keeps in memory from one micro-batch to the next; past it,
-the least recently used is restored from the state store when it is needed again."""
+CACHED_SYNC_NODES_MAX: Final[int] = 1_000_000
+"""Nodes of the synchronised documents, and entries of their logs, that a worker keeps in memory
+from one micro-batch to the next; past it, the least recently used document is restored from the
+state store when it is needed again."""
+
+STREAM_HORIZON_ENTRIES: Final[int] = 10_000
+"""Entries of the log of a document in a stream, and so the statements of others that a client may
+miss; beyond it, the client has to clone again."""
+
+STREAM_CHECKPOINT_ENTRIES: Final[int] = 64
+"""Acknowledged entries of the log after which the document is stored anew. A worker that does not
+have the document in memory executes the entries again: which worker executes the tasks of a
+partition changes from one micro-batch to the next."""

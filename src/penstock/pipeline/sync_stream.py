@@ -11,30 +11,47 @@ from __future__ import annotations
 import secrets
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
-from typing import Any, Final
+from typing import Any, Final, TypedDict
 
 from pyspark.sql import DataFrame, Row
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
 
 from penstock.errors import PenstockError, error
 from penstock.extras import require_sync_extra
-from penstock.pipeline.limits import CACHED_SYNC_SERVERS_MAX, SYNC_ROUND_REQUESTS_MAX
+from penstock.pipeline.limits import (
+    CACHED_SYNC_NODES_MAX,
+    STREAM_CHECKPOINT_ENTRIES,
+    STREAM_HORIZON_ENTRIES,
+    SYNC_ROUND_REQUESTS_MAX,
+)
 from penstock.sync import Server, StateChanges, StoredState
 from penstock.sync.message_codec import (
+    decode_entries,
     decode_record,
     decode_request,
+    encode_entries,
     encode_messages,
     encode_record,
 )
 from penstock.sync.messages import Request
 from penstock.sync.request_round import run_round
 from penstock.sync.server_state import Checkpoint, ClientRecord
-from penstock.sync.update_log import LogEntry
+
+
+class _LogOptions(TypedDict):
+    horizon: int
+    checkpoint_entries: int
+
 
 MESSAGES: Final = (
     "document STRING, position LONG, client STRING, messages BINARY, code STRING, message STRING"
 )
 """Columns of the result: the answer to the request with this position, or why it was refused."""
+
+_LOG_OPTIONS: Final[_LogOptions] = {
+    "horizon": STREAM_HORIZON_ENTRIES,
+    "checkpoint_entries": STREAM_CHECKPOINT_ENTRIES,
+}
 
 
 def synchronise_documents(requests: DataFrame) -> DataFrame:
@@ -75,7 +92,9 @@ class SyncProcessor(StatefulProcessor):
         """Declares the state variables."""
         self._checkpoint = handle.getValueState("checkpoint", "version LONG, snapshot BINARY")
         self._head = handle.getValueState("head", "next_replica LONG, writer STRING")
-        self._entries = handle.getMapState("entries", "version LONG", "entry BINARY")
+        # The entries of a micro-batch are one value, by the version of the last: each access to a
+        # state variable is a request to the JVM.
+        self._entries = handle.getMapState("entries", "version LONG", "entries BINARY")
         self._clients = handle.getMapState("clients", "name STRING", "record BINARY")
 
     def handleInputRows(  # noqa: N802
@@ -93,7 +112,9 @@ class SyncProcessor(StatefulProcessor):
             try:
                 if server is not None:
                     raise error("sync.document", "the document exists")
-                server, is_new = Server.of_document(bytes(row["content"] or b"")), True
+                content = bytes(row["content"] or b"")
+                server = Server.of_document(content, **_LOG_OPTIONS)
+                is_new = True
             except PenstockError as refused:
                 yield _refusal(document, row, refused)
         waiting = [row for row in ordered if row["request"] is not None]
@@ -114,27 +135,28 @@ class SyncProcessor(StatefulProcessor):
         if known is not None and known[0] == writer:
             return known[1]
         version, snapshot = self._checkpoint.get()  # type: ignore[misc]
-        entries = sorted(
-            (number, _entry(bytes(entry))) for (number,), (entry,) in self._entries.iterator()
-        )
+        batches = sorted((last, bytes(data)) for (last,), (data,) in self._entries.iterator())
+        entries = [entry for _, data in batches for entry in decode_entries(data)]
         state = StoredState(
             Checkpoint(version, bytes(snapshot)),
-            [entry for _, entry in entries],
+            # A checkpoint may be in the middle of a micro-batch.
+            [entry for entry in entries if entry.version > version],
             {name: _client(bytes(record)) for (name,), (record,) in self._clients.iterator()},
             next_replica,
         )
-        return Server(state)
+        return Server(state, **_LOG_OPTIONS)
 
     def _store(self, document: str, server: Server) -> None:
         changes: StateChanges = server.take_changes()
-        for entry in changes.entries:
-            self._entries.updateValue((entry.version,), (encode_record(entry),))
+        if changes.entries:
+            last = changes.entries[-1].version
+            self._entries.updateValue((last,), (encode_entries(tuple(changes.entries)),))
         if changes.checkpoint is not None:
             start = changes.checkpoint.version
             self._checkpoint.update((start, changes.checkpoint.snapshot))
-            for (version,) in list(self._entries.keys()):
-                if version <= start:
-                    self._entries.removeKey((version,))
+            for (last,) in list(self._entries.keys()):
+                if last <= start:
+                    self._entries.removeKey((last,))
         for name, record in changes.clients.items():
             if record is None:
                 self._clients.removeKey((name,))
@@ -192,12 +214,6 @@ def _row(
     )
 
 
-def _entry(data: bytes) -> LogEntry:
-    record = decode_record(data)
-    assert isinstance(record, LogEntry)
-    return record
-
-
 def _client(data: bytes) -> ClientRecord:
     record = decode_record(data)
     assert isinstance(record, ClientRecord)
@@ -209,20 +225,29 @@ class _CachedServers:
 
     def __init__(self) -> None:
         self._servers: OrderedDict[str, tuple[str, Server]] = OrderedDict()
+        self._sizes: dict[str, int] = {}
+        self._size = 0
 
     def take(self, document: str) -> tuple[str, Server] | None:
         """Removes a server: whoever takes it is going to change it."""
+        self._size -= self._sizes.pop(document, 0)
         return self._servers.pop(document, None)
 
     def put(self, document: str, server: tuple[str, Server]) -> None:
         """Adds a server, and drops the oldest beyond the limit."""
+        self.take(document)
+        size = len(server[1].tree) + len(server[1].log)
         self._servers[document] = server
-        while len(self._servers) > CACHED_SYNC_SERVERS_MAX:
-            self._servers.popitem(last=False)
+        self._sizes[document] = size
+        self._size += size
+        while self._size > CACHED_SYNC_NODES_MAX:
+            self.take(next(iter(self._servers)))
 
     def clear(self) -> None:
         """Drops all servers."""
         self._servers.clear()
+        self._sizes.clear()
+        self._size = 0
 
 
 _SERVERS: Final = _CachedServers()

@@ -60,7 +60,8 @@ class EveryClient:
 class IndexedClients:
     """Finds clients in an index of what their subscriptions observe.
 
-    Clients with equal subscriptions share an entry.
+    Clients with equal subscriptions share an entry. Equal changes, such as those of the prices in a
+    catalogue, are searched once.
     """
 
     def __init__(self, index: AffectedIndex | None = None) -> None:
@@ -104,7 +105,7 @@ class IndexedClients:
     def affected(self, changes: Sequence[Change]) -> Iterable[str]:
         """The clients whose subscriptions observe what changed."""
         found: dict[str, None] = {}
-        for change in changes:
+        for change in dict.fromkeys(changes):
             for key in self._index.affected(change).ids:
                 found.update(self._clients[key])
         return found
@@ -112,7 +113,7 @@ class IndexedClients:
     def reselecting(self, changes: Sequence[Change]) -> Iterable[SyncSubscription]:
         """The subscriptions whose selection depends on what changed."""
         found: dict[SyncSubscription, None] = {}
-        for change in changes:
+        for change in dict.fromkeys(changes):
             for key in self._selections.affected(change).ids:
                 found[self._subscriptions[key]] = None
         return found

@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import dataclasses
 import types
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from enum import Enum
+from operator import attrgetter
 from typing import Annotated, Any, Final, Generic, TypeVar, Union, cast, get_args, get_origin
 from typing import get_type_hints as type_hints
 
@@ -107,8 +108,10 @@ class _Structures:
     ) -> None:
         self._lengths = lengths
         self._added = added
-        self._structures: dict[type, type[msgspec.Struct]] = {}
-        self._dataclasses: dict[type, type] = {}
+        self._layouts: dict[type, _Layout] = {}
+        """By dataclass."""
+        self._decoded_layouts: dict[type, _Layout] = {}
+        """By structure."""
 
     def type_of(self, annotation: object, length: int | None = None) -> Any:  # noqa: ANN401
         """What msgspec decodes for an annotation of a field."""
@@ -128,9 +131,9 @@ class _Structures:
         raise TypeError(f"no message has a field of type {annotation}")
 
     def _structure(self, of_class: type) -> type[msgspec.Struct]:
-        known = self._structures.get(of_class)
+        known = self._layouts.get(of_class)
         if known is not None:
-            return known
+            return known.structure
         hints = type_hints(of_class)
         fields: list[tuple[str, Any] | tuple[str, Any, Any]] = []
         for each in dataclasses.fields(of_class):
@@ -148,26 +151,68 @@ class _Structures:
             forbid_unknown_fields=True,
             gc=False,
         )
-        self._structures[of_class] = made
-        self._dataclasses[made] = of_class
+        names = made.__struct_fields__
+        are_compound = tuple(_is_compound(hints[name]) for name in names)
+        by_name = names if any(each.kw_only for each in dataclasses.fields(of_class)) else None
+        layout = _Layout(of_class, made, _fields_of(names), are_compound, by_name)
+        self._layouts[of_class] = self._decoded_layouts[made] = layout
         return made
 
     def encoded(self, value: object) -> object:
         """A value with structures instead of dataclasses."""
         if isinstance(value, tuple):
             return tuple(map(self.encoded, value))
-        structure = self._structures.get(type(value))
-        if structure is None:
+        layout = self._layouts.get(type(value))
+        if layout is None:
             return value
-        names = structure.__struct_fields__
-        return structure(*[self.encoded(getattr(value, name)) for name in names])
+        encoded = self.encoded
+        return layout.structure(
+            *[
+                encoded(field) if is_compound else field
+                for field, is_compound in zip(
+                    layout.fields_of(value), layout.are_compound, strict=True
+                )
+            ]
+        )
 
     def decoded(self, value: object) -> object:
         """A value with dataclasses instead of structures."""
         if isinstance(value, tuple):
             return tuple(map(self.decoded, value))
-        of_class = self._dataclasses.get(type(value))
-        if of_class is None:
+        layout = self._decoded_layouts.get(type(value))
+        if layout is None:
             return value
-        names = type(value).__struct_fields__  # type: ignore[attr-defined]
-        return of_class(**{name: self.decoded(getattr(value, name)) for name in names})
+        decoded = self.decoded
+        fields = [
+            decoded(field) if is_compound else field
+            for field, is_compound in zip(layout.fields_of(value), layout.are_compound, strict=True)
+        ]
+        if layout.by_name is None:
+            return layout.of_class(*fields)
+        return layout.of_class(**dict(zip(layout.by_name, fields, strict=True)))
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Layout:
+    """A dataclass and its structure, which have the same fields."""
+
+    of_class: type
+    structure: type[msgspec.Struct]
+    fields_of: Callable[[object], tuple[object, ...]]
+    are_compound: tuple[bool, ...]
+    """Whether each field may contain dataclasses; others are as they are."""
+    by_name: tuple[str, ...] | None
+    """The names of the fields, if the dataclass takes them by name only."""
+
+
+def _fields_of(names: Sequence[str]) -> Callable[[object], tuple[object, ...]]:
+    if len(names) > 1:
+        return attrgetter(*names)
+    return lambda value: tuple(getattr(value, name) for name in names)
+
+
+def _is_compound(annotation: object) -> bool:
+    """Whether values of a field's type are or contain dataclasses."""
+    if isinstance(annotation, type):
+        return dataclasses.is_dataclass(annotation)
+    return any(map(_is_compound, get_args(annotation)))

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import StrEnum
+from types import TracebackType
 from typing import TYPE_CHECKING, Final
 
 from penstock.documents import Limits
@@ -97,7 +98,7 @@ class TreeQuery:
         namespaces: Mapping[str, str] | None = None,
         default_namespace: str | None = None,
     ) -> None:
-        with _tree_errors():
+        with _TREE_ERRORS:
             bindings = list((namespaces or {}).items())
             if isinstance(branches, str):
                 branches = [[(branches, None)]]
@@ -161,42 +162,42 @@ class DocumentTree:
 
     def insert(self, nodes: Sequence[NewNode], place: Place) -> None:
         """Inserts a new subtree."""
-        with _tree_errors():
+        with _TREE_ERRORS:
             self._native.insert([_new_node(node) for node in nodes], _place(place))
 
     def delete(self, node: NodeId) -> None:
         """Deletes a node; its subtree is hidden until :meth:`forget` removes it."""
-        with _tree_errors():
+        with _TREE_ERRORS:
             self._native.delete(node)
 
     def restore(self, node: NodeId) -> None:
         """Undoes a deletion."""
-        with _tree_errors():
+        with _TREE_ERRORS:
             self._native.restore(node)
 
     def move(self, node: NodeId, place: Place) -> None:
         """Moves a node with its subtree."""
-        with _tree_errors():
+        with _TREE_ERRORS:
             self._native.move_to(node, _place(place))
 
     def copy(self, source: NodeId, operation: NodeId, place: Place) -> NodeId:
         """Copies a subtree; returns the identity of the copy."""
-        with _tree_errors():
+        with _TREE_ERRORS:
             return self._native.copy(source, operation, _place(place))
 
     def set_value(self, node: NodeId, value: str) -> None:
         """Sets the value of a text, comment or instruction."""
-        with _tree_errors():
+        with _TREE_ERRORS:
             self._native.set_value(node, value)
 
     def rename(self, node: NodeId, name: Name) -> None:
         """Renames an element."""
-        with _tree_errors():
+        with _TREE_ERRORS:
             self._native.rename(node, _name(name))
 
     def set_attribute(self, node: NodeId, name: Name, value: str | None) -> None:
         """Sets an attribute, or removes it."""
-        with _tree_errors():
+        with _TREE_ERRORS:
             self._native.set_attribute(node, _name(name), value)
 
     # Versions
@@ -237,70 +238,70 @@ class DocumentTree:
 
     def is_live(self, node: NodeId) -> bool:
         """Whether the node exists, is not deleted and is not inside a deleted one."""
-        with _tree_errors():
+        with _TREE_ERRORS:
             return self._native.is_live(node)
 
     def exists(self, node: NodeId) -> bool:
         """Whether the node exists, deleted or not."""
-        with _tree_errors():
+        with _TREE_ERRORS:
             return self._native.exists(node)
 
     def node(self, node: NodeId) -> TreeNode:
         """A node that is not deleted."""
-        with _tree_errors():
+        with _TREE_ERRORS:
             kind, name, value, is_bare = self._native.describe(node)
         return TreeNode(NodeKind(kind), Name(*name), value, is_bare)
 
     def attributes(self, node: NodeId) -> dict[Name, str]:
         """The attributes of an element."""
-        with _tree_errors():
+        with _TREE_ERRORS:
             return {Name(*name): value for name, value in self._native.attributes(node)}
 
     def parent(self, node: NodeId) -> NodeId | None:
         """The parent, also of a deleted node."""
-        with _tree_errors():
+        with _TREE_ERRORS:
             return self._native.parent(node)
 
     def children(self, node: NodeId) -> list[NodeId]:
         """The children, without deleted ones."""
-        with _tree_errors():
+        with _TREE_ERRORS:
             return self._native.children(node)
 
     def subtree(self, node: NodeId) -> list[NodeId]:
         """The node and what is below it, in document order, without what is deleted."""
-        with _tree_errors():
+        with _TREE_ERRORS:
             return self._native.subtree(node)
 
     def string_value(self, node: NodeId) -> str:
         """The text of a subtree, or the value of a node without one."""
-        with _tree_errors():
+        with _TREE_ERRORS:
             return self._native.string_value(node)
 
     def hidden_by(self, node: NodeId) -> list[NodeId]:
         """The deleted nodes among the node and its ancestors, upwards."""
-        with _tree_errors():
+        with _TREE_ERRORS:
             return self._native.hidden_by(node)
 
     def is_inside(self, node: NodeId, outer: NodeId) -> bool:
         """Whether a node is another or inside it, deleted or not."""
-        with _tree_errors():
+        with _TREE_ERRORS:
             return self._native.is_inside(node, outer)
 
     def label_path(self, node: NodeId) -> tuple[tuple[str, str], ...]:
         """The expanded names from the root element to the node, or to its parent if the node is no
         element; deleted nodes have one, too."""
-        with _tree_errors():
+        with _TREE_ERRORS:
             return tuple(self._native.label_path(node))
 
     def neighbours(self, node: NodeId) -> tuple[NodeId | None, NodeId | None]:
         """The siblings before and after a node, without deleted ones."""
-        with _tree_errors():
+        with _TREE_ERRORS:
             return self._native.neighbours(node)
 
     def recorded_place(self, node: NodeId) -> Place:
         """The place of a node, in a form that stands for the same place when deleted siblings are
         forgotten."""
-        with _tree_errors():
+        with _TREE_ERRORS:
             parent, anchors = self._native.recorded_place(node)
         return Place(parent, tuple(anchors))
 
@@ -308,7 +309,7 @@ class DocumentTree:
 
     def view(self, query: TreeQuery) -> View:
         """The restriction to a query."""
-        with _tree_errors():
+        with _TREE_ERRORS:
             return View(self._native.view(query.native))
 
     def view_of_same_selection(self, view: View) -> View:
@@ -323,7 +324,7 @@ class DocumentTree:
 
     def is_in_view(self, node: NodeId, view: View) -> bool:
         """Whether a view has a node."""
-        with _tree_errors():
+        with _TREE_ERRORS:
             return self._native.is_in_view(node, view.native)
 
     def patch(self, before: View, after: View, *, since: int) -> bytes | None:
@@ -339,12 +340,12 @@ class DocumentTree:
         SyncError
             ``sync.patch``: the patch is malformed or does not fit. The tree is then unusable.
         """
-        with _tree_errors():
+        with _TREE_ERRORS:
             self._native.apply_patch(patch)
 
     def restricted(self, view: View) -> DocumentTree:
         """A view as a tree of its own."""
-        with _tree_errors():
+        with _TREE_ERRORS:
             return DocumentTree(self._native.restricted(view.native))
 
     def snapshot(self) -> bytes:
@@ -359,19 +360,31 @@ class DocumentTree:
 
 def derived_identity(operation: NodeId, source: NodeId) -> NodeId:
     """The identity of the copy of a node that an operation makes."""
-    with _tree_errors():
+    with _TREE_ERRORS:
         return native.derived_identity(operation, source)
 
 
-@contextmanager
-def _tree_errors() -> Iterator[None]:
-    try:
-        yield
-    except ValueError as refused:
-        if len(refused.args) != 2:
-            raise
-        code, message = refused.args
-        raise error(code, message) from None
+class _TreeErrors:
+    """Translates refusals of the native tree. A class: a generator would cost more than the calls
+    that it wraps."""
+
+    __slots__ = ()
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        problem: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        if isinstance(problem, ValueError) and len(problem.args) == 2:
+            code, message = problem.args
+            raise error(code, message) from None
+
+
+_TREE_ERRORS: Final = _TreeErrors()
 
 
 def _name(name: Name) -> tuple[str, str, str]:

@@ -60,6 +60,10 @@ _RECORDS: Final[DataclassCodec[LogEntry | ClientRecord]] = DataclassCodec(
     LogEntry | ClientRecord, prefix=b"PSS" + bytes([FORMAT_VERSION]), added=_ADDED
 )
 
+_ENTRIES: Final[DataclassCodec[tuple[LogEntry, ...]]] = DataclassCodec(
+    tuple[LogEntry, ...], prefix=b"PSE" + bytes([FORMAT_VERSION]), added=_ADDED
+)
+
 
 def encode_request(request: Request) -> bytes:
     """The bytes of a request.
@@ -131,3 +135,13 @@ def decode_record(data: bytes) -> LogEntry | ClientRecord:
         ``sync.message``: they are malformed.
     """
     return _RECORDS.decode(data)
+
+
+def encode_entries(entries: tuple[LogEntry, ...]) -> bytes:
+    """The bytes of entries of a server's log."""
+    return _ENTRIES.encode(entries)
+
+
+def decode_entries(data: bytes) -> tuple[LogEntry, ...]:
+    """The entries of bytes."""
+    return _ENTRIES.decode(data)

@@ -79,6 +79,9 @@ class Server:
         Undoes whole statements before they are applied, as the paper does; by default, none.
     horizon
         Maximum number of entries of the log.
+    checkpoint_entries
+        Acknowledged entries after which a checkpoint replaces them; by default, a quarter of the
+        horizon. Fewer make a server quicker to restore.
     tree
         The tree of the checkpoint, if it exists already.
     """
@@ -90,6 +93,7 @@ class Server:
         search: AffectedSearch | None = None,
         policy: RoundPolicy | None = None,
         horizon: int = HORIZON_ENTRIES,
+        checkpoint_entries: int | None = None,
         tree: DocumentTree | None = None,
     ) -> None:
         self._tree = DocumentTree.from_snapshot(state.checkpoint.snapshot) if tree is None else tree
@@ -106,6 +110,7 @@ class Server:
         self._policy = policy
         self._statements: list[tuple[str, SubmittedStatement]] = []
         self._horizon = horizon
+        self._checkpoint_entries = checkpoint_entries
         self._changes = StateChanges()
         self._round_start = state.checkpoint.version
         for entry in state.entries:
@@ -124,12 +129,18 @@ class Server:
         search: AffectedSearch | None = None,
         policy: RoundPolicy | None = None,
         horizon: int = HORIZON_ENTRIES,
+        checkpoint_entries: int | None = None,
     ) -> Server:
         """A server of a document without clients; its checkpoint is to be stored."""
         tree = DocumentTree.read(document)
         checkpoint = Checkpoint(0, tree.snapshot())
         server = cls(
-            StoredState(checkpoint), search=search, policy=policy, horizon=horizon, tree=tree
+            StoredState(checkpoint),
+            search=search,
+            policy=policy,
+            horizon=horizon,
+            checkpoint_entries=checkpoint_entries,
+            tree=tree,
         )
         server._changes.checkpoint = checkpoint
         return server
@@ -431,12 +442,14 @@ class Server:
 
     def _trim(self) -> None:
         """Moves the start of the log to the oldest acknowledged version, or to the horizon."""
-        if len(self._log) <= self._horizon // 2:
+        removed_min = self._checkpoint_entries
+        kept_max = self._horizon // 2 if removed_min is None else 2 * removed_min
+        if len(self._log) <= kept_max:
             return
         oldest = min((each.version for each in self._clients.values()), default=self.version)
         start = max(oldest, self.version - self._horizon)
         # A checkpoint costs as much as the document is large.
-        if start - self._log.start < max(1, self._horizon // 4):
+        if start - self._log.start < max(1, kept_max // 2):
             return
         self._log.forget(start)
         self._history.forget(start)

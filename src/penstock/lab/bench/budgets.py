@@ -307,6 +307,14 @@ BUDGETS: tuple[Budget, ...] = (
         1_000,
         "x",
     ),
+    Budget(
+        "sync",
+        "stream",
+        "Spark, 1,000 documents: updates a second on two cores relative to one",
+        Bound.AT_LEAST,
+        1.6,
+        "x",
+    ),
     Budget("results", "ids", "`Matches.ids`, per id", Bound.AT_MOST, 30, "ns"),
     Budget(
         "mediation",

@@ -1,4 +1,5 @@
-"""``bench sync``: the search for affected subscriptions, and the updates of a server."""
+"""``bench sync``: the search for affected subscriptions, and the updates of a server and of a
+stream."""
 
 from __future__ import annotations
 
@@ -14,6 +15,7 @@ from lxml import etree
 from penstock.lab.bench.bench_workload import SEED, BenchWorkload, Setting, draw
 from penstock.lab.bench.process_memory import resident_bytes
 from penstock.lab.bench.report import BenchResults, Progress, Report
+from penstock.lab.bench.sync_stream import measure_stream
 from penstock.lab.bench.sync_updates import measure_updates
 from penstock.lab.bench.timing import interleaved, once
 from penstock.language import parse
@@ -67,6 +69,8 @@ def run(*, quick: bool, progress: Progress) -> Report:
     changes = list(changes_of(workload.documents, size.changes))
     measure_search(workload, changes, size, results, progress)
     measure_updates(results, progress, quick=quick)
+    del workload, changes  # the stream's workers need the memory
+    measure_stream(results, progress, quick=quick)
     return results.report("sync", quick=quick)
 
 
