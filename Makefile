@@ -117,7 +117,7 @@ fuzz: setup ## Search for counterexamples at length: generated tests, then every
 soak: setup ## Kill the pipeline, routers and a sync server a hundred times each, write benchmarks/results/soak*.txt; simulate overlays
 	$(BIN)/python benchmarks/soak.py --kills $(SOAK_KILLS)
 	$(BIN)/python benchmarks/soak_routers.py --kills $(SOAK_KILLS)
-	$(BIN)/python benchmarks/soak_sync.py --kills $(SOAK_KILLS) --write
+	$(BIN)/python benchmarks/soak_sync.py --kills $(SOAK_KILLS) --basex-kills $$(( $(SOAK_KILLS) / 10 )) --write
 	$(BIN)/python benchmarks/soak_overlay.py
 
 clean: ## Remove everything that was made

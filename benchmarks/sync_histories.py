@@ -13,6 +13,7 @@ import argparse
 import resource
 import signal
 import sys
+import tempfile
 import threading
 import time
 from collections import Counter
@@ -21,9 +22,8 @@ from dataclasses import fields
 from multiprocessing import get_context
 from pathlib import Path
 
-from pyspark.sql import SparkSession
-
 from penstock.pipeline import history_replay
+from penstock.pipeline.session import session
 from penstock.sync.simulation import HistoryOptions, HistorySummary, options_of_seed, run_history
 
 CHUNK = 50
@@ -65,19 +65,22 @@ def _results(
 
 
 def _spark_results(seeds: range, master: str) -> Iterator[tuple[Counter[str], list[str]]]:
-    spark = SparkSession.builder.master(master).config("spark.ui.enabled", "false").getOrCreate()
-    chunk = JOB_CHUNKS * CHUNK
-    for first in range(seeds.start, seeds.stop, chunk):
-        last = min(first + chunk, seeds.stop)
-        replayed = history_replay.replay_histories(
-            spark, range(first, last), partitions=JOB_CHUNKS
-        ).collect()
-        counts = Counter({"histories": len(replayed)})
-        for name in history_replay.COUNTS:
-            counts[name] = sum(row[name] or 0 for row in replayed)
-        failed = [f"seed {row['seed']}: {row['failure']}" for row in replayed if row["failure"]]
-        yield counts, failed
-    spark.stop()
+    with (
+        tempfile.TemporaryDirectory(prefix="penstock-histories-") as folder,
+        session(master=master, remote=None, settings={}, log=Path(folder, "spark.log")) as spark,
+    ):
+        for first in range(seeds.start, seeds.stop, JOB_CHUNKS * CHUNK):
+            last = min(first + JOB_CHUNKS * CHUNK, seeds.stop)
+            replayed = history_replay.replay_histories(
+                spark, range(first, last), partitions=JOB_CHUNKS
+            ).collect()
+            counts = Counter({"histories": len(replayed)})
+            for name in history_replay.COUNTS:
+                counts[name] = sum(row[name] or 0 for row in replayed)
+            yield (
+                counts,
+                [f"seed {row['seed']}: {row['failure']}" for row in replayed if row["failure"]],
+            )
 
 
 def main() -> int:
@@ -105,21 +108,23 @@ def main() -> int:
         is_late = arguments.minutes and time.monotonic() - start > 60 * arguments.minutes
         if is_late or stopped.is_set():
             break
-    report = _report(counts, failures, arguments.first)
+    report = _report(counts, failures, arguments.first, arguments.spark)
     print(report)
     if arguments.report is not None:
         arguments.report.write_text(report, encoding="utf-8")
     return 1 if failures else 0
 
 
-def _report(counts: Counter[str], failures: list[str], first: int) -> str:
+def _report(counts: Counter[str], failures: list[str], first: int, master: str | None) -> str:
     usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    seconds = f"CPU seconds: {usage.ru_utime + usage.ru_stime:.0f}"
     lines = [
         f"histories of synchronisation, seeds from {first}",
         f"options of a history: {', '.join(each.name for each in fields(HistoryOptions))}",
         f"failed: {len(failures)}",
         *(f"{name}: {count}" for name, count in sorted(counts.items())),
-        f"CPU seconds: {usage.ru_utime + usage.ru_stime:.0f}",
+        # The processes of Spark are children of the JVM.
+        seconds if master is None else f"as a Spark job on {master}",
     ]
     return "\n".join([*lines, *failures, ""])
 

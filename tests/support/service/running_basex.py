@@ -27,9 +27,10 @@ class RunningBasex:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self._start()
+        self.start()
 
-    def _start(self) -> None:
+    def start(self) -> None:
+        """Starts it, on another port than before."""
         for _ in range(_ATTEMPTS):
             # BaseX cannot report the port that it is given, so another process may take this one.
             with socket.create_server(("127.0.0.1", 0)) as free:
@@ -66,4 +67,4 @@ class RunningBasex:
     def restart(self) -> None:
         """Kills it and starts it again, on another port."""
         self.kill()
-        self._start()
+        self.start()
