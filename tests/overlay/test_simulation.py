@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+from typing import Any
+
 import pytest
 
 from penstock.errors import OverlayError
@@ -298,6 +301,51 @@ def test_reorganisation_lowers_the_overhead(
         check_all(simulator)
         extraneous.append(sum(each.extraneous for each in simulator.traffic.values()))
     assert extraneous[1] < 0.8 * extraneous[0]
+
+
+def chain_without_a_better_place(documents: int = 80, **options: Any) -> Simulator:  # noqa: ANN401
+    """Two peers of different interest below each other, and nobody else."""
+    simulator = tree_of(2, options=PeerOptions(fan_out=1, reorganise_seconds=80.0, **options))
+    assert simulator.membership("p1", SOURCE).parent == "p0"
+    for number in range(documents):
+        publish_all(simulator, 1, members=1 << (number % 2))
+    return simulator
+
+
+def test_nobody_is_asked_to_move_below_the_threshold() -> None:
+    # Half of the documents that p0 receives are for p1 only.
+    for threshold, is_asked in ((0.6, False), (0.4, True)):
+        simulator = chain_without_a_better_place(overhead_threshold=threshold)
+        simulator.run(until=simulator.now + 200)
+        assert (simulator.messages["MoveRequest"] > 0) is is_asked
+
+
+def test_a_child_that_stays_is_asked_less_often() -> None:
+    simulator = chain_without_a_better_place(documents=20, examinations=8)
+    asked: list[float] = []
+    before = simulator.messages["MoveRequest"]
+    while len(asked) < 7:
+        simulator.run(until=simulator.now + 1)
+        if simulator.messages["MoveRequest"] > before:
+            before = simulator.messages["MoveRequest"]
+            asked.append(simulator.now)
+    waits = [round((later - earlier) / 10) for earlier, later in pairwise(asked)]
+    assert waits[-2:] == [8, 8], "once an interval in the end"
+    assert waits == sorted(waits)
+    assert waits[0] < 8, "more often in the beginning"
+
+
+def test_a_peer_waits_between_two_searches() -> None:
+    searches = []
+    for seconds in (0.0, 10_000.0):
+        simulator = chain_without_a_better_place(move_wait_seconds=seconds)
+        simulator.run(until=simulator.now + 1_000)
+        assert simulator.messages["MoveRequest"] > 5
+        searches.append(simulator.membership("p1", SOURCE).protocol_counters()[0])
+    assert isinstance(searches[0], int)
+    # Joining is an attempt, a search a number of its own.
+    assert searches[0] > 5
+    assert searches[1] == 2
 
 
 def test_a_source_that_restarts_has_a_larger_epoch() -> None:

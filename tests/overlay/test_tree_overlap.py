@@ -22,7 +22,7 @@ def bitmap(*sequences: int) -> WindowBitmap:
     return WindowBitmap(1, 1, WINDOW, bits)
 
 
-def overlap_of(own: range, **children: range) -> TreeOverlap:
+def overlap_of(own: range, seed: int = 1, **children: range) -> TreeOverlap:
     """A peer that has seen documents 1 to 40, some for itself and some for its children."""
     links = {}
     for name, wanted in children.items():
@@ -30,7 +30,7 @@ def overlap_of(own: range, **children: range) -> TreeOverlap:
         link.is_active = True
         link.sent = sum(1 << (each - 1) for each in wanted)
         links[name] = link
-    overlap = TreeOverlap(MODEL, links, WINDOW, random.Random(1))
+    overlap = TreeOverlap(MODEL, links, WINDOW, random.Random(seed))
     overlap.statistics.start(1, 0)
     overlap.extend(WINDOW)
     overlap.statistics.own = sum(1 << (each - 1) for each in own)
@@ -77,6 +77,16 @@ def test_child_of_maximal_overlap() -> None:
     assert overlap.max_overlap_child(interest, None) == "b"
     child(overlap, "b").replacement = "c"
     assert overlap.max_overlap_child(interest, None) == "a"
+
+
+def test_ties_are_decided_at_random_and_by_seed() -> None:
+    def chosen(seed: int) -> str | None:
+        overlap = overlap_of(range(1, 3), seed=seed, a=range(1, 11), b=range(1, 11))
+        return overlap.max_overlap_child(BucketInterest.of(7), bitmap(*range(1, 9)))
+
+    found = [chosen(seed) for seed in range(20)]
+    assert set(found) == {"a", "b"}
+    assert found == [chosen(seed) for seed in range(20)]
 
 
 def test_estimates_come_from_the_documents_that_were_seen() -> None:

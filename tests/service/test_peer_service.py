@@ -22,7 +22,13 @@ from penstock.links import (
     connect,
     run,
 )
-from penstock.overlay import BucketModel, MembershipState, MessageCodec, PatternModel
+from penstock.overlay import (
+    BucketModel,
+    Connected,
+    MembershipState,
+    MessageCodec,
+    PatternModel,
+)
 from penstock.overlay.peer_messages import Add, Seeds, SeedsRequest
 from penstock.service.metrics import MetricsServer
 from penstock.service.peer import address_of, ask_peer, peer_name
@@ -172,6 +178,30 @@ async def hostile_link(victim: RunningPeer, name: str, token: bytes | None = Non
     """A link of somebody who claims a name."""
     options = peer_options("hostile").link_options(name)
     return await connect(victim.service.address, peer="", options=options, token=token)
+
+
+def test_a_peer_changes_its_subscription() -> None:
+    async def main() -> None:
+        async with (
+            running_peer("source", is_source=True, fan_out=1) as source,
+            running_peer("above") as above,
+            running_peer("below") as below,
+        ):
+            await above.join(source, "/a")
+            await below.join(source, "/a")
+            await source.publish(b"<a/>", b"<b/>")
+            await until(lambda: len(below.deliveries()) == 1)
+            connections = len(below.outputs)
+            below.service.change_interest(below.service.model.interest(xpath=["/b"]))
+            await until(
+                lambda: any(isinstance(each, Connected) for each in below.outputs[connections:])
+            )
+            await source.publish(b"<a n='2'/>", b"<b n='2'/>")
+            await until(lambda: len(below.deliveries()) == 2)
+            assert below.deliveries() == [b"<a/>", b"<b n='2'/>"]
+            assert above.deliveries() == [b"<a/>", b"<a n='2'/>"]
+
+    run(main())
 
 
 def test_malformed_messages_are_counted_and_ignored() -> None:

@@ -168,6 +168,16 @@ class PeerService:
         now, agent = self._loop.time(), self._options.agent_name
         self._carry_out(self.peer.join(source, interest, now, seeds=seeds, agent=agent))
 
+    def change_interest(self, interest: PatternInterest) -> None:
+        """Changes the subscription in all trees that were joined.
+
+        A narrower one is in force at once, another one with the next ``Connected``.
+        """
+        now = self._loop.time()
+        for source in self.peer.memberships:
+            if source != self.name:
+                self._carry_out(self.peer.change_interest(source, interest, now))
+
     async def join_at(self, seeds: Collection[Address], interest: PatternInterest) -> list[str]:
         """Joins all trees in which the peers at some addresses are, and those whose sources the
         agent knows. Returns the sources.
