@@ -170,7 +170,7 @@ class SweepScale:
         ]
 
 
-FULL = SweepScale(400, 4_000, (2, 4, 6, 10), (1, 2, 3, 4, 5))
+FULL = SweepScale(400, 4_000, (2, 4, 6), (1, 2, 3, 4, 5))
 QUICK = SweepScale(60, 400, (2, 6), (1, 2, 3))
 
 
