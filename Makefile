@@ -114,11 +114,11 @@ fuzz: setup ## Search for counterexamples at length: generated tests, then every
 	$(BIN)/python benchmarks/sync_histories.py --histories $(FUZZ_HISTORIES) --processes $(TEST_PROCESSES)
 	$(BIN)/python fuzz/campaign.py --seconds $(FUZZ_SECONDS) --write
 
-soak: setup ## Kill the pipeline, routers and a sync server a hundred times each, write benchmarks/results/soak*.txt; simulate overlays
+soak: setup ## Kill the pipeline, routers and a sync server a hundred times each, simulate overlays, write benchmarks/results/soak*.txt
 	$(BIN)/python benchmarks/soak.py --kills $(SOAK_KILLS)
 	$(BIN)/python benchmarks/soak_routers.py --kills $(SOAK_KILLS)
 	$(BIN)/python benchmarks/soak_sync.py --kills $(SOAK_KILLS) --basex-kills $$(( $(SOAK_KILLS) / 10 )) --write
-	$(BIN)/python benchmarks/soak_overlay.py
+	$(BIN)/python benchmarks/soak_overlay.py --write
 
 clean: ## Remove everything that was made
 	rm -rf $(VENV) build dist results site native/target native/fuzz/target
