@@ -160,13 +160,14 @@ class SweepScale:
     seeds: tuple[int, ...]
 
     def rows(self) -> list[SweepRow]:
-        """All configurations and seeds."""
+        """All configurations and seeds; those with the same data and queries follow each other, so
+        that a worker evaluates them once."""
         return [
             SweepRow(data, str(policy), fan_out, self.nodes, self.documents, seed)
+            for seed in self.seeds
             for data in (BUCKETS, *(each.name for each in XML_DATA))
             for fan_out in self.fan_outs
             for policy in Policy
-            for seed in self.seeds
         ]
 
 
