@@ -65,6 +65,7 @@ def start(*arguments: str, command: tuple[str, ...] = ("peer",)) -> subprocess.P
     """A peer or an agent as a process of its own."""
     return subprocess.Popen(
         [sys.executable, "-m", "penstock", *command, "--insecure", *arguments],
+        stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -150,6 +151,43 @@ def test_a_source_and_a_subscriber_find_each_other_by_the_agent(tmp_path: Path) 
         _, notes = agent.communicate(timeout=120)
         assert agent.returncode == 0
         assert notes.endswith("stopped\n")
+    finally:
+        for each in started:
+            each.kill()
+            each.communicate()
+
+
+def test_a_subscription_is_read_again_at_a_signal(tmp_path: Path) -> None:
+    queries = tmp_path / "queries"
+    queries.write_text("/a\n\n")
+    source = start("--source", "--lines", "--json")
+    started = [source]
+    try:
+        assert source.stdin is not None
+        assert source.stdout is not None
+        address = json.loads(source.stdout.readline())["address"]
+        subscriber = start(f"--join={address}", f"--queries={queries}", "--count=2", "--json")
+        started.append(subscriber)
+        assert subscriber.stdout is not None
+        rows = (json.loads(line) for line in subscriber.stdout)
+        assert next(row for row in rows if row["type"] == "connected")
+        source.stdin.write("<a/>\n")
+        source.stdin.flush()
+        assert next(row for row in rows if row["type"] == "delivery")["content"] == "<a/>"
+        # The former subscription stays in force until the file has no errors.
+        for text, kind in (("/b[", None), ("/b", "subscription")):
+            queries.write_text(text)
+            subscriber.send_signal(signal.SIGHUP)
+            if kind is not None:
+                assert next(row for row in rows if row["type"] == kind)["queries"] == 1
+            else:
+                assert subscriber.stderr is not None
+                assert "query.syntax" in subscriber.stderr.readline()
+        assert next(row for row in rows if row["type"] == "connected")
+        source.stdin.write("<a/>\n<b/>\n")
+        source.stdin.flush()
+        assert next(row for row in rows if row["type"] == "delivery")["content"] == "<b/>"
+        assert subscriber.wait(timeout=120) == 0
     finally:
         for each in started:
             each.kill()

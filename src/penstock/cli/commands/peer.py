@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import AsyncIterator
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -14,7 +15,7 @@ from penstock.cli.console import note, print_json, print_line, show_error
 from penstock.cli.document_inputs import document_inputs
 from penstock.cli.document_text import decode_for_display
 from penstock.cli.link_options import AuthoritiesOption, MetricsOption, TlsKeyOption
-from penstock.cli.options import DOCUMENTS_HELP, JsonOption
+from penstock.cli.options import DOCUMENTS_HELP, EXISTING_FILE, JsonOption
 from penstock.cli.peer_options import (
     AdvertiseOption,
     GroupTokenOption,
@@ -27,7 +28,7 @@ from penstock.cli.result_format import FRAGMENT_CHARACTERS_MAX, one_line
 
 if TYPE_CHECKING:
     from penstock.overlay import Deliver, PatternInterest
-    from penstock.service.peer.process import PeerTask, Report
+    from penstock.service.peer.process import Report
     from penstock.service.peer.publication import GivenDocument
 
 
@@ -82,6 +83,14 @@ def peer(
         list[str] | None,
         typer.Option(metavar="WORDS", help="A keyword query (repeatable).", show_default=False),
     ] = None,
+    queries: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="A file of XPath queries, one a line, which is read again at SIGHUP.",
+            **EXISTING_FILE,
+        ),
+    ] = None,
     output: Annotated[
         Path | None,
         typer.Option(
@@ -133,14 +142,20 @@ def peer(
     """
     from penstock.links import run
     from penstock.overlay import PeerOptions
-    from penstock.service.peer.process import run_peer
+    from penstock.service.peer.process import PeerTask, run_peer
+    from penstock.service.router import parse_address
 
     _check_arguments(
         source=source,
         publishes={"DOCUMENT": files, "--watch": watch, "--lines": lines, "--children": children},
         joins=bool(join or agent),
         must_subscribe=bool(join or not source),
-        subscribes={"--subscribe": subscribe, "--keywords": keywords, "--count": count},
+        subscribes={
+            "--subscribe": subscribe,
+            "--keywords": keywords,
+            "--queries": queries,
+            "--count": count,
+        },
     )
     options = service_options(
         label=name or login_name(),
@@ -160,7 +175,18 @@ def peer(
             reorganise_seconds=reorganise_seconds,
         ),
     )
-    interest = _interest(subscribe or [], keywords or [])
+
+    def interest() -> PatternInterest:
+        return _interest([*(subscribe or []), *_queries_in(queries)], keywords or [])
+
+    task_of = partial(
+        PeerTask,
+        children=children,
+        join=[parse_address(each) for each in join or []],
+        interest=interest() if subscribe or keywords or queries else None,
+        read_interest=None if queries is None else interest,
+        count=count,
+    )
     inputs = document_inputs(files) if files else []
     if output is not None:
         output.mkdir(parents=True, exist_ok=True)
@@ -172,8 +198,8 @@ def peer(
         if source:
             given = [(str(each), each.content) for each in inputs]
             published = documents_of_files(given, then=_further(watch, lines=lines))
-        task = _task(published, children, join or [], interest, count)
-        await run_peer(options, task, _Printer(as_json=as_json, folder=output))
+        printer = _Printer(as_json=as_json, folder=output)
+        await run_peer(options, task_of(documents=published), printer)
 
     run(main())
     note("left and stopped")
@@ -198,15 +224,26 @@ def _check_arguments(
     for option, value in subscribes.items():
         if value is not None and not joins:
             raise typer.BadParameter("give the address to --join, or --agent", param_hint=option)
-    if must_subscribe and not (subscribes["--subscribe"] or subscribes["--keywords"]):
-        raise typer.BadParameter("give a query", param_hint="--subscribe, --keywords")
+    if must_subscribe and not any(value for name, value in subscribes.items() if name != "--count"):
+        raise typer.BadParameter("give a query", param_hint="--subscribe, --keywords, --queries")
 
 
-def _interest(queries: list[str], keywords: list[str]) -> PatternInterest | None:
+def _queries_in(file: Path | None) -> list[str]:
+    """The queries of a file: its lines without those that are empty."""
+    from penstock.errors import error
+
+    if file is None:
+        return []
+    try:
+        text = file.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as problem:
+        raise error("overlay.option", f"{file} cannot be read: {problem}") from None
+    return [line.strip() for line in text.splitlines() if line.strip()]
+
+
+def _interest(queries: list[str], keywords: list[str]) -> PatternInterest:
     from penstock.overlay import PatternModel
 
-    if not queries and not keywords:
-        return None
     return PatternModel().interest(xpath=queries, keywords=keywords)
 
 
@@ -221,25 +258,6 @@ def _further(watch: Path | None, *, lines: bool) -> list[AsyncIterator[GivenDocu
     return found
 
 
-def _task(
-    documents: AsyncIterator[GivenDocument] | None,
-    children: int,
-    join: list[str],
-    interest: PatternInterest | None,
-    count: int | None,
-) -> PeerTask:
-    from penstock.service.peer.process import PeerTask
-    from penstock.service.router import parse_address
-
-    return PeerTask(
-        documents=documents,
-        children=children,
-        join=[parse_address(each) for each in join],
-        interest=interest,
-        count=count,
-    )
-
-
 class _Printer:
     """Prints what a peer reports, or writes its deliveries to files."""
 
@@ -249,10 +267,12 @@ class _Printer:
 
     def __call__(self, report: Report) -> None:
         from penstock.overlay import Deliver
-        from penstock.service.peer.process import Refused
+        from penstock.service.peer.process import Refused, SubscriptionRefused
 
         if isinstance(report, Refused):
             show_error(report.problem, place=report.origin, as_json=self._as_json)
+        elif isinstance(report, SubscriptionRefused):
+            show_error(report.problem, place="--queries", as_json=self._as_json)
         elif isinstance(report, Deliver) and self._folder is not None:
             self._store(report, self._folder)
         elif self._as_json:
@@ -281,7 +301,7 @@ def _row(report: Report) -> dict[str, Any]:
         GapReported,
         Left,
     )
-    from penstock.service.peer.process import Listening, Published
+    from penstock.service.peer.process import Listening, Published, SubscriptionChanged
 
     match report:
         case Deliver():
@@ -305,6 +325,8 @@ def _row(report: Report) -> dict[str, Any]:
             }
         case Published():
             return {"type": "published", "file": report.origin, "sequence": report.sequence}
+        case SubscriptionChanged():
+            return {"type": "subscription", "queries": report.queries}
         case Connected():
             return {
                 "type": "connected",
@@ -338,7 +360,7 @@ def _row(report: Report) -> dict[str, Any]:
 
 def _print(report: Report) -> None:
     from penstock.overlay import Connected, Deliver, Disconnected, EpochChanged, GapReported
-    from penstock.service.peer.process import Listening, Published
+    from penstock.service.peer.process import Listening, Published, SubscriptionChanged
 
     match report:
         case Deliver():
@@ -350,6 +372,8 @@ def _print(report: Report) -> None:
                 print_line(f"metrics: http://{report.metrics}/metrics")
         case Published():
             print_line(f"{report.sequence:>8}  {report.origin}")
+        case SubscriptionChanged():
+            note(f"subscribed to {report.queries} queries")
         case Connected():
             note(f"connected to {report.parent}")
         case Disconnected():

@@ -7,6 +7,7 @@ import signal
 from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, NamedTuple, TypeAlias
 
 from penstock.documents import Document, Header, read_summary
@@ -44,7 +45,21 @@ class Refused(NamedTuple):
     problem: PenstockError
 
 
-Report: TypeAlias = PeerOutput | Listening | Published | Refused
+class SubscriptionChanged(NamedTuple):
+    """The peer subscribes to something else from now on."""
+
+    queries: int
+
+
+class SubscriptionRefused(NamedTuple):
+    """A changed subscription has an error; the former one stays in force."""
+
+    problem: PenstockError
+
+
+Report: TypeAlias = (
+    PeerOutput | Listening | Published | Refused | SubscriptionChanged | SubscriptionRefused
+)
 """What a peer process reports to its user."""
 
 
@@ -63,6 +78,9 @@ class PeerTask:
 
     interest: PatternInterest | None = None
     """What it subscribes to; ``None`` if it joins no tree."""
+
+    read_interest: Callable[[], PatternInterest] | None = None
+    """Reads the subscription again at SIGHUP, if it can change."""
 
     count: int | None = None
     """Deliveries after which it ends, if any."""
@@ -94,7 +112,8 @@ async def run_peer(
 ) -> None:
     """Runs a peer until SIGTERM or SIGINT, or the last delivery that is wanted.
 
-    Then it leaves its trees, so that its children miss nothing; a second signal ends it at once.
+    At SIGHUP it changes its subscription, if that can be read again. At the end it leaves its
+    trees, so that its children miss nothing; a second signal ends it at once.
 
     Parameters
     ----------
@@ -136,11 +155,26 @@ async def run_peer(
                 stack, lambda: metrics_text(running.status()), options.metrics
             )
         writer.put(Listening(service.name, service.address, metrics))
+        if task.read_interest is not None:
+            change = partial(_change_interest, service, task.read_interest, writer)
+            loop.add_signal_handler(signal.SIGHUP, change)
         if task.count == 0:
             stop.set()
         await _work(service, task, writer, (stop, stop_at_once))
         await _until(service.leave(), stop_at_once)
     await writer.close(options.peer.leave_seconds)
+
+
+def _change_interest(
+    service: PeerService, read: Callable[[], PatternInterest], writer: OutputWriter[Report]
+) -> None:
+    try:
+        interest = read()
+    except PenstockError as problem:
+        writer.put(SubscriptionRefused(problem))
+        return
+    service.change_interest(interest)
+    writer.put(SubscriptionChanged(len(interest.patterns)))
 
 
 async def run_agent(

@@ -91,6 +91,8 @@ class PeerService:
         self._counters = new_counters()
         self._unacknowledged: dict[Link, MessageReceived] = {}
         """The last document of each link that is acknowledged when there is room again."""
+        self._changed_interest: PatternInterest | None = None
+        """The subscription after its last change, if there was one."""
         self._room = asyncio.Event()
         self._changed = asyncio.Event()
         self._timer: asyncio.TimerHandle | None = None
@@ -171,8 +173,10 @@ class PeerService:
     def change_interest(self, interest: PatternInterest) -> None:
         """Changes the subscription in all trees that were joined.
 
-        A narrower one is in force at once, another one with the next ``Connected``.
+        A narrower one is in force at once, another one with the next ``Connected``. Trees that are
+        being looked for are joined with it.
         """
+        self._changed_interest = interest
         now = self._loop.time()
         for source in self.peer.memberships:
             if source != self.name:
@@ -189,7 +193,7 @@ class PeerService:
             sources.pop(self.name, None)
             for source, names in sources.items():
                 if source not in self.peer.memberships:
-                    self.join(source, interest, names)
+                    self.join(source, self._changed_interest or interest, names)
             if sources:
                 return list(sources)
             await asyncio.sleep(POLL_SECONDS)
