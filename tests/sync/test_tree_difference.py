@@ -16,6 +16,7 @@ from penstock.sync.difference.text_alignment import align_texts
 from penstock.sync.document_tree import DocumentTree
 from penstock.sync.simulation.workload import NAMESPACES, random_document, random_statement
 from support.contracts.native_engines import needs_native
+from support.sync_network import Neighbourhood
 
 pytestmark = needs_native
 
@@ -114,6 +115,15 @@ def test_identities_of_unchanged_nodes_stay() -> None:
     submit_edited(client, MENU.replace(b"Bread", b"Cake").replace(b"<dish n='1'>", b"<dish>"))
     assert client.tree.string_value(before["Soup"]) == "Soup"
     assert client.tree.string_value(before["Bread"]) == "Cake"
+
+
+def test_an_inserted_element_keeps_its_namespace_declarations() -> None:
+    """A value may need a prefix that no name uses."""
+    net = Neighbourhood(b"<a><b/></a>", one="/*", two="//c")
+    submit_edited(net["one"], b'<a><b/><c xmlns:q="urn:q" xmlns="urn:d" type="q:T"><d/></c></a>')
+    net.push()
+    net.check()
+    assert b'<c xmlns="urn:d" xmlns:q="urn:q" type="q:T"><d></d></c>' in net.document
 
 
 def test_an_edited_file_can_be_undone() -> None:

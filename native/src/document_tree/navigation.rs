@@ -54,6 +54,15 @@ impl DocumentTree {
             .collect())
     }
 
+    /// The namespace declarations of an element: prefixes and URIs.
+    pub fn declarations_of(&self, id: NodeId) -> TreeResult<Vec<(String, String)>> {
+        let slot = self.live(id)?;
+        let declarations = self.node(slot).declarations().iter();
+        Ok(declarations
+            .map(|(prefix, uri)| (prefix.to_string(), uri.to_string()))
+            .collect())
+    }
+
     /// The parent of a node, deleted or not.
     pub fn parent_of(&self, id: NodeId) -> TreeResult<Option<NodeId>> {
         let slot = self.existing(id)?;

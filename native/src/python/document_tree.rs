@@ -302,6 +302,10 @@ impl DocumentTree {
             .collect())
     }
 
+    fn declarations(&self, node: &str) -> PyResult<Vec<(String, String)>> {
+        self.0.declarations_of(node_id(node)?).map_err(tree_error)
+    }
+
     fn parent(&self, node: &str) -> PyResult<Option<String>> {
         let parent = self.0.parent_of(node_id(node)?).map_err(tree_error)?;
         Ok(parent.map(|id| id.to_string()))

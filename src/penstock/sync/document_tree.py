@@ -257,6 +257,11 @@ class DocumentTree:
         with _TREE_ERRORS:
             return {Name(*name): value for name, value in self._native.attributes(node)}
 
+    def declarations(self, node: NodeId) -> dict[str, str]:
+        """The namespace declarations of an element: URIs by prefix."""
+        with _TREE_ERRORS:
+            return dict(self._native.declarations(node))
+
     def parent(self, node: NodeId) -> NodeId | None:
         """The parent, also of a deleted node."""
         with _TREE_ERRORS:

@@ -27,6 +27,8 @@ class ComparedNode:
     is_bare: bool
     parent: int
     attributes: dict[Name, str]
+    declarations: dict[str, str]
+    """Namespace declarations, which are no part of what is compared."""
     children: list[int] = field(default_factory=list)
     content_class: int = -1
     end: int = 0
@@ -81,6 +83,7 @@ class ComparedTree:
                     described.is_bare,
                     parent,
                     tree.attributes(each) if is_element else {},
+                    tree.declarations(each) if is_element else {},
                 )
             )
             if parent >= 0:

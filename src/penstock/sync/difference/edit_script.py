@@ -277,5 +277,6 @@ class _EditScript:
                 node.name,
                 node.value,
                 tuple(node.attributes.items()),
+                tuple(node.declarations.items()),
             )
             at += 1
