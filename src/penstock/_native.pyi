@@ -372,6 +372,9 @@ class RouteTable:
         announced: bytes,
     ) -> tuple[tuple[Any, ...], list[tuple[int, bytes]]] | None: ...
 
+def annotation_attestation(
+    version: int, identity: str, content_bytes: int, limits: bytes
+) -> bytes: ...
 def encode_annotation_header(
     attested: bytes, announced: bytes, sections: list[tuple[int, bytes]]
 ) -> bytes: ...

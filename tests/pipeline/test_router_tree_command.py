@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from deltalake import DeltaTable
 from pyspark.sql import SparkSession
 
 from support.fixtures.commands import penstock
@@ -29,19 +30,30 @@ def tree(tmp_path: Path) -> tuple[str, ...]:
     return ("router", "tree", "--links", links, "--subscriptions", str(folder))
 
 
-def test_documents_pass_the_tree(
-    spark: SparkSession, tree: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.fixture
+def documents(tmp_path: Path) -> str:
+    """A folder with a document that matches at two routers, and one that is not well-formed."""
+    folder = tmp_path / "documents"
+    folder.mkdir()
+    (folder / "1.xml").write_text("<news><flash>storm</flash></news>", encoding="utf-8")
+    (folder / "2.xml").write_text("<news>", encoding="utf-8")
+    return str(folder)
+
+
+@pytest.fixture
+def _session(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The command uses the session of the tests."""
+
     @contextmanager
     def given(**_: object) -> Iterator[SparkSession]:
         yield spark
 
     monkeypatch.setattr("penstock.pipeline.session.session", given)
-    documents = tmp_path / "documents"
-    documents.mkdir()
-    (documents / "1.xml").write_text("<news><flash>storm</flash></news>", encoding="utf-8")
-    (documents / "2.xml").write_text("<news>", encoding="utf-8")
-    done = penstock(*tree, "--router", "rome", "--publisher", "wire", str(documents), "--json")
+
+
+@pytest.mark.usefixtures("_session")
+def test_documents_pass_the_tree(tree: tuple[str, ...], documents: str) -> None:
+    done = penstock(*tree, "--router", "rome", "--publisher", "wire", documents, "--json")
     assert done.code == 0, done.err
     *routed, summary = done.rows
     assert summary == {"type": "summary", "deliveries": 2}
@@ -62,6 +74,35 @@ def test_documents_pass_the_tree(
     ]
     (refused,) = [row for row in routed if row["error"] is not None]
     assert (refused["router"], refused["forwards"]) == ("rome", [])
+
+
+@pytest.mark.usefixtures("_session")
+def test_deliveries_are_committed_to_tables(
+    tree: tuple[str, ...], documents: str, tmp_path: Path
+) -> None:
+    tables = tmp_path / "tables"
+    command = (*tree, "--router", "rome", "--publisher", "wire", "--deliver", str(tables))
+    done = penstock(*command, documents, "--json")
+    assert done.code == 0, done.err
+    *delivered, summary = done.rows
+    assert summary == {
+        "type": "summary",
+        "documents": 2,
+        "matched": 1,
+        "unmatched": 0,
+        "dead": 1,
+        "deliveries": 2,
+    }
+    assert {row["type"] for row in delivered} == {"delivery"}
+    found = sorted((row["subscriber"], row["subscription"]) for row in delivered)
+    assert found == [("ben", "storms"), ("flashes", "flashes")]
+    assert len({row["document"] for row in delivered}) == 1
+    # Another run is another commit, and shows its own deliveries only.
+    again = penstock(*command, documents)
+    assert again.code == 0, again.err
+    assert again.out.count("delivered to") == 2
+    assert len(DeltaTable(str(tables / "deliveries")).to_pyarrow_table()) == 4
+    assert DeltaTable(str(tables / "counts")).transaction_version("router-tree") == 1
 
 
 @pytest.mark.parametrize("line", ["hub paris rome", "hub"])

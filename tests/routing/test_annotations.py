@@ -47,7 +47,7 @@ from penstock.routing.reference import annotation_header as reference
 from penstock.routing.reference.match_list import MatchList, encode_match_list
 from support.routing.one_router import NOW, document, receive
 
-ATTESTED = attestation(b"d" * 16, 100, b"l" * 8)
+ATTESTED = attestation("wire/7", 100, b"l" * 8)
 SET = b"s" * 16
 
 
@@ -370,7 +370,7 @@ def test_routers_report_what_annotations_saved() -> None:
 
 def test_headers_are_bounded() -> None:
     for size in (100, 100_000, 1 << 30):
-        headers = DocumentAnnotations(b"d" * 16, size, b"l" * 8)
+        headers = DocumentAnnotations(attestation("wire/7", size, b"l" * 8), size)
         payload = bytes(ANNOTATION_BYTES_MAX // 8)
         parts = {AnnotationKind.MATCH_LIST: payload, AnnotationKind.SKELETON: b"123"}
         encoded, sizes = headers.encode(SET, parts)
@@ -391,7 +391,7 @@ def test_headers_that_are_too_large_are_ignored() -> None:
 def test_unknown_sections_are_ignored() -> None:
     encoded = encode_header(ATTESTED, SET, {200: b"later", 1: b"list"})
     assert decode_header(encoded, ATTESTED, SET) == {200: b"later", 1: b"list"}
-    headers = DocumentAnnotations(b"d" * 16, 100, b"l" * 8)
+    headers = DocumentAnnotations(ATTESTED, 100)
     assert headers.decode(encoded, SET) == {AnnotationKind.MATCH_LIST: b"list"}
 
 

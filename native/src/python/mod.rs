@@ -66,6 +66,10 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<label_paths::LabelPaths>()?;
     module.add_class::<route_table::RouteTable>()?;
     module.add_function(wrap_pyfunction!(
+        route_table::annotation_attestation,
+        module
+    )?)?;
+    module.add_function(wrap_pyfunction!(
         route_table::encode_annotation_header,
         module
     )?)?;

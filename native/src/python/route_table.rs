@@ -205,6 +205,20 @@ fn malformed(_: Malformed) -> PyErr {
     PyValueError::new_err("the match list is malformed")
 }
 
+/// What a header attests about a document; see [`annotation_header::attestation`].
+#[pyfunction]
+pub fn annotation_attestation<'py>(
+    py: Python<'py>,
+    version: u8,
+    identity: &str,
+    content_bytes: u64,
+    limits: &[u8],
+) -> Bound<'py, PyBytes> {
+    let identity = identity.as_bytes();
+    let attested = annotation_header::attestation(version, identity, content_bytes, limits);
+    PyBytes::new(py, &attested)
+}
+
 /// A header of annotations; see [`annotation_header::encode`].
 #[pyfunction]
 pub fn encode_annotation_header<'py>(

@@ -4,6 +4,9 @@
 //! A header begins with what it attests and with the digest of an announced set. Sections follow: a
 //! number (one byte), a size (four bytes, little-endian) and the content. It ends with a CRC-32.
 
+use blake2::digest::consts::U16;
+use blake2::{Blake2b, Digest};
+
 /// A header that cannot be used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HeaderError {
@@ -32,6 +35,18 @@ impl HeaderError {
             HeaderError::Section => "a section is truncated or repeated",
         }
     }
+}
+
+/// What a header attests about a document, whoever receives it: the version, the digest of the
+/// document's identity (BLAKE2b, 16 bytes), its size and the digest of the limits of reading.
+pub fn attestation(version: u8, identity: &[u8], content_bytes: u64, limits: &[u8]) -> Vec<u8> {
+    let digest = Blake2b::<U16>::digest(identity);
+    let mut attested = Vec::with_capacity(1 + digest.len() + 8 + limits.len());
+    attested.push(version);
+    attested.extend_from_slice(&digest);
+    attested.extend_from_slice(&content_bytes.to_le_bytes());
+    attested.extend_from_slice(limits);
+    attested
 }
 
 const CHECKSUM_BYTES: usize = 4;

@@ -89,7 +89,9 @@ class AnnotationDecider:
         ValueError
             The annotations do not apply, or the list is malformed.
         """
-        decided = self._index.decide(header, headers.attested, source.announced_digest, source.name)
+        decided = self._index.decide(
+            source.group, header, headers.attested, source.announced_digest
+        )
         if decided is None:
             return None
         subscriptions, forwards = decided

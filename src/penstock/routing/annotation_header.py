@@ -33,14 +33,17 @@ from penstock.routing.reference import annotation_header as reference
 ANNOTATION_VERSION: Final = 1
 """A header of another version is ignored."""
 
-_FIXED: Final = struct.Struct("<B16sQ8s")
+DOCUMENT_DIGEST: Final = slice(1, 17)
+"""Where a header has the digest of the document's identity."""
+
+_ATTESTED_BYTES: Final = 1 + 16 + 8 + 8
 _SECTION: Final = struct.Struct("<BI")
 _CHECKSUM: Final = struct.Struct("<I")
 
 MATCH_LIST_SECTION: Final = 1
 """The number of the section that is a match list."""
 
-EMPTY_HEADER_BYTES: Final = _FIXED.size + 16 + _CHECKSUM.size
+EMPTY_HEADER_BYTES: Final = _ATTESTED_BYTES + 16 + _CHECKSUM.size
 """Size of a header without sections."""
 
 SECTION_BYTES: Final = _SECTION.size
@@ -54,19 +57,26 @@ class AnnotationError(ValueError):
     """A header that cannot be used. The document is read instead."""
 
 
-def attestation(document: bytes, content_bytes: int, limits: bytes) -> bytes:
+def attestation(identity: str, content_bytes: int, limits: bytes) -> bytes:
     """The first part of a header, which does not depend on its receiver.
 
     Parameters
     ----------
-    document
-        Digest of the document's identity.
+    identity
+        The document's identity.
     content_bytes
         Size of the document.
     limits
         Result of :func:`limits_digest`.
+
+    Examples
+    --------
+    >>> len(attestation("wire/7", 4, bytes(8)))
+    33
     """
-    return _FIXED.pack(ANNOTATION_VERSION, document, content_bytes, limits)
+    if native is None:
+        return reference.attestation(ANNOTATION_VERSION, identity, content_bytes, limits)
+    return native.annotation_attestation(ANNOTATION_VERSION, identity, content_bytes, limits)
 
 
 def encode_header(attested: bytes, announced: bytes, sections: Mapping[int, bytes]) -> bytes:
@@ -74,7 +84,7 @@ def encode_header(attested: bytes, announced: bytes, sections: Mapping[int, byte
 
     Examples
     --------
-    >>> attested = attestation(bytes(16), 4, bytes(8))
+    >>> attested = attestation("wire/7", 4, bytes(8))
     >>> encoded = encode_header(attested, bytes(16), {1: b"123"})
     >>> decode_header(encoded, attested, bytes(16))
     {1: b'123'}

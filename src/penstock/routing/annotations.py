@@ -10,7 +10,6 @@ from penstock.routing.annotation_header import (
     LIST_HEADER_BYTES,
     MATCH_LIST_SECTION,
     SECTION_BYTES,
-    attestation,
     decode_header,
     encode_header,
 )
@@ -54,19 +53,16 @@ class DocumentAnnotations:
 
     Parameters
     ----------
-    document
-        Digest of the document's identity.
+    attested
+        The first part of each header; what attests something else is not believed.
     content_bytes
         Size of the document.
-    limits
-        Digest of the limits of reading; an attestation under other limits is not believed.
     """
 
     __slots__ = ("_content_bytes", "attested")
 
-    def __init__(self, document: bytes, content_bytes: int, limits: bytes) -> None:
-        self.attested = attestation(document, content_bytes, limits)
-        """The first part of each header."""
+    def __init__(self, attested: bytes, content_bytes: int) -> None:
+        self.attested = attested
         self._content_bytes = content_bytes
 
     def encode(self, announced: bytes, parts: Parts) -> tuple[bytes, dict[AnnotationKind, int]]:

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from penstock.documents import Document, Header
 from penstock.mediation import Mapping
+from penstock.mediation.mapping_cache import MappingCache
 from penstock.mediation.mapping_selection import DIGEST_FIELD, MAPPING_FIELD, MappingChooser
 from penstock.mediation.mapping_table import MappingTable
+
+_PARSED: Final = MappingCache()
+"""The parsed mappings of all routers in this process: a worker of a router tree has many."""
 
 
 class DocumentMappings:
@@ -23,7 +29,7 @@ class DocumentMappings:
     """
 
     def __init__(self, table: MappingTable) -> None:
-        self._chooser = MappingChooser(table)
+        self._chooser = MappingChooser(table, _PARSED)
 
     def select(self, document: Document) -> Mapping | None:
         """The mapping of a document at its first router; ``None`` if it needs none.

@@ -2,18 +2,11 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections import deque
 from collections.abc import Iterable
 
-from penstock.documents import Document
 from penstock.routing.limits import RouterLimits
 from penstock.routing.state_changes import ForgottenPublisher, RememberedIdentity, WindowChange
-
-
-def identity_digest(document: Document) -> bytes:
-    """16 bytes that identify a document."""
-    return hashlib.blake2b(document.identity.encode(), digest_size=16).digest()
 
 
 class DuplicateWindow:
@@ -21,20 +14,20 @@ class DuplicateWindow:
 
     Examples
     --------
-    >>> from penstock.documents import Header
     >>> window = DuplicateWindow(RouterLimits())
-    >>> document = Document(b"<a/>", Header(publisher="wire", id="7"))
-    >>> digest = identity_digest(document)
-    >>> window.add("wire", digest), window.add("wire", digest)
+    >>> window.add("wire", bytes(16)), window.add("wire", bytes(16))
     (True, False)
     """
 
     def __init__(
         self, limits: RouterLimits, state: Iterable[tuple[str, Iterable[bytes]]] = ()
     ) -> None:
-        self._limits = limits
+        self._documents_max = limits.remembered_documents
+        self._publishers_max = limits.remembered_publishers
         # In order of insertion: the first publisher has been silent for the longest.
         self._by_publisher = {publisher: _Identities(seen) for publisher, seen in state}
+        self._latest = next(reversed(self._by_publisher), None)
+        """The publisher of the last document."""
         self.forgotten = 0
         """Number of publishers that were forgotten."""
         self.changes: list[WindowChange] | None = None
@@ -42,8 +35,13 @@ class DuplicateWindow:
 
     def add(self, publisher: str, digest: bytes) -> bool:
         """Remember a document by the digest of its identity; returns whether it is new."""
-        seen = self._by_publisher.pop(publisher, None) or _Identities(())
-        self._by_publisher[publisher] = seen
+        if publisher == self._latest:
+            seen = self._by_publisher[publisher]
+        else:
+            known = self._by_publisher.pop(publisher, None)
+            seen = _Identities(()) if known is None else known
+            self._by_publisher[publisher] = seen
+            self._latest = publisher
         if digest in seen.known:
             if self.changes is not None:
                 self.changes.append(RememberedIdentity(publisher, None, None))
@@ -51,14 +49,15 @@ class DuplicateWindow:
         seen.known.add(digest)
         seen.order.append(digest)
         evicted = None
-        if len(seen.order) > self._limits.remembered_documents:
+        if len(seen.order) > self._documents_max:
             evicted = seen.order.popleft()
             seen.known.discard(evicted)
         if self.changes is not None:
             self.changes.append(RememberedIdentity(publisher, digest, evicted))
-        if len(self._by_publisher) > self._limits.remembered_publishers:
+        if len(self._by_publisher) > self._publishers_max:
             oldest = next(iter(self._by_publisher))
             del self._by_publisher[oldest]
+            self._latest = None
             self.forgotten += 1
             if self.changes is not None:
                 self.changes.append(ForgottenPublisher(oldest))

@@ -182,21 +182,25 @@ class InterestIndex:
             return None
         return set(map(int, matches.ids)), matches.counters.work.bytes_read
 
+    def group_of(self, neighbour: str) -> int:
+        """The number under which :meth:`decide` knows a neighbour."""
+        return self._groups[neighbour]
+
     def decide(
-        self, header: bytes, attested: bytes, announced: bytes, source: str
+        self, source: int, header: bytes, attested: bytes, announced: bytes, /
     ) -> DecidedRoutes | None:
         """Where a document goes by a neighbour's match list, without reading it.
 
         Parameters
         ----------
+        source
+            The neighbour's group.
         header
             The header of annotations, with the list of the patterns that match the document.
         attested
             What the header has to attest.
         announced
             Digest of the set that is announced to the source.
-        source
-            The neighbour.
 
         Returns
         -------
@@ -209,10 +213,7 @@ class InterestIndex:
         ValueError
             The header does not apply, or it or its list is malformed.
         """
-        routes = self._routes.of_header(self._groups[source], header, attested, announced)
-        if routes is not None:
-            self.documents_since_change += 1
-        return routes
+        return self._routes.of_header(source, header, attested, announced)
 
     def split(self, match_list: bytes, source: str) -> tuple[set[int], set[int]]:
         """The targets that a match list proves to match, and those that it leaves undecided.

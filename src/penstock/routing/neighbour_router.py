@@ -36,7 +36,12 @@ class NeighbourRouter:
     """The link to a neighbour: its interest, ours, and what waits for the link."""
 
     name: str
+    group: int
+    """The group of its patterns in the index."""
+
     status: NeighbourStatus
+    """Changed by :meth:`enter`."""
+
     interest: AggregateReplica
     """What the neighbour announced, or everything."""
 
@@ -70,20 +75,34 @@ class NeighbourRouter:
     """The digest of :attr:`announced`."""
 
     is_authenticated: bool = False
-    """Whether the neighbour proved who it is when the link came up."""
+    """Whether the neighbour proved who it is when the link came up; see :meth:`authenticate`."""
 
-    is_distrusted: bool = False
-    """Whether its annotations proved to be wrong."""
+    is_trusted: bool = False
+    """Whether the neighbour's annotations are used: it is authenticated, and none of them proved
+    to be wrong."""
 
-    @property
-    def is_up(self) -> bool:
-        """Whether messages can be sent."""
-        return self.status in LINK_IS_UP
+    is_up: bool = field(init=False)
+    """Whether messages can be sent; see :meth:`enter`."""
 
-    @property
-    def is_trusted(self) -> bool:
-        """Whether the neighbour's annotations are used."""
-        return self.is_authenticated and not self.is_distrusted
+    _is_distrusted: bool = False
+
+    def __post_init__(self) -> None:
+        self.enter(self.status)
+
+    def enter(self, status: NeighbourStatus) -> None:
+        """Changes the status."""
+        self.status = status
+        self.is_up = status in LINK_IS_UP
+
+    def authenticate(self, *, is_authenticated: bool) -> None:
+        """The neighbour proved who it is, or did not."""
+        self.is_authenticated = is_authenticated
+        self.is_trusted = is_authenticated and not self._is_distrusted
+
+    def distrust(self) -> None:
+        """The neighbour's annotations proved to be wrong; they are not used any more."""
+        self._is_distrusted = True
+        self.is_trusted = False
 
     @property
     def is_known(self) -> bool:

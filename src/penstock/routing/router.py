@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import replace
 from datetime import datetime
 from functools import partial
 from typing import Final, Self, get_args
@@ -23,6 +23,7 @@ from penstock.routing.annotation_decision import (
 )
 from penstock.routing.annotation_gain import AnnotationGain
 from penstock.routing.annotation_header import (
+    DOCUMENT_DIGEST,
     LIST_HEADER_BYTES,
     attestation,
     limits_digest,
@@ -37,7 +38,7 @@ from penstock.routing.annotation_kinds import (
 from penstock.routing.annotations import DocumentAnnotations, fits_document
 from penstock.routing.announced_interest import AnnouncedInterest
 from penstock.routing.document_mappings import DocumentMappings
-from penstock.routing.duplicate_window import DuplicateWindow, identity_digest
+from penstock.routing.duplicate_window import DuplicateWindow
 from penstock.routing.forward_queue import ForwardQueue, OverflowPolicy
 from penstock.routing.interest_index import (
     NOT_ANNOUNCED,
@@ -86,6 +87,7 @@ from penstock.routing.router_messages import (
     RouterMessage,
     SubscriptionDelta,
     SubscriptionSnapshot,
+    forwarded_document,
 )
 from penstock.routing.router_outputs import (
     Deliveries,
@@ -200,7 +202,7 @@ class Router:
         if overflow not in get_args(OverflowPolicy):
             raise error("routing.option", f"unknown overflow policy `{overflow}`")
         self._overflow = overflow
-        self._annotations = annotations
+        self._use(annotations)
         self._limits_digest = limits_digest(self._document_limits)
         self._chance = chance or random.Random()
         self._cpu_time = cpu_time
@@ -269,8 +271,8 @@ class Router:
         self._subscriptions = {each.id: each for each in state.subscriptions}
         self._conditional = {each.id for each in state.subscriptions if not each.is_unconditional}
         self._window = DuplicateWindow(self._limits, state.remembered)
-        self._counts: dict[str, int] = asdict(state.counters)
-        self._window.forgotten = self._counts.pop("forgotten_publishers")
+        self._counts = replace(state.counters)
+        self._window.forgotten = state.counters.forgotten_publishers
         self._index = InterestIndex(self._document_limits, names)
         self._decider = AnnotationDecider(
             self._index, self._cpu_time, is_adaptive=self._annotations.is_adaptive
@@ -291,6 +293,8 @@ class Router:
         for each in state.neighbours:
             stored = None if announced is None else announced.get(each.name, StoredInterest())
             self._neighbours[each.name] = self._make_neighbour(each, interests, local, stored)
+        self._by_group = {each.group: each for each in self._neighbours.values()}
+        """The neighbours by their group in the index."""
 
     def _make_neighbour(
         self,
@@ -312,6 +316,7 @@ class Router:
         self._index.set_interest(state.name, interest_digest)
         return NeighbourRouter(
             name=state.name,
+            group=self._index.group_of(state.name),
             status=NeighbourStatus.UNKNOWN if is_unknown else NeighbourStatus.DOWN,
             interest=interests[state.name],
             interest_digest=interest_digest,
@@ -367,7 +372,7 @@ class Router:
     @property
     def counters(self) -> RouterCounters:
         """What the router has done."""
-        return RouterCounters(**self._counts, forgotten_publishers=self._window.forgotten)
+        return replace(self._counts, forgotten_publishers=self._window.forgotten)
 
     @property
     def subscriptions(self) -> Mapping[str, LocalSubscription]:
@@ -403,17 +408,19 @@ class Router:
         UnknownSubscriptionError
             ``subscription.unknown``. Nothing is changed.
         """
-        if type(input_) is MessageReceived and type(input_.message) is ForwardedDocument:
-            source = self._neighbour(input_.neighbour)
-            # Raises if the link is down, and changes nothing otherwise.
-            source.next_status(NeighbourInput.DOCUMENT)
-            return tuple(self._forwarded(input_.message, source, now))
+        if type(input_) is MessageReceived:
+            name, message = input_
+            if type(message) is ForwardedDocument:
+                source = self._neighbours.get(name) or self._neighbour(name)
+                if not source.is_up:
+                    source.next_status(NeighbourInput.DOCUMENT)  # raises
+                return tuple(self._forwarded(message, source, now))
         match input_:
             case AddNeighbour(neighbour=name):
                 return tuple(self._add_neighbour(name))
             case LinkUp(neighbour=name, is_authenticated=is_authenticated):
                 neighbour = self._neighbour(name)
-                neighbour.is_authenticated = is_authenticated
+                neighbour.authenticate(is_authenticated=is_authenticated)
                 return tuple(self._link_up(neighbour))
             case LinkDown(neighbour=name):
                 return tuple(self._advance(self._neighbour(name), NeighbourInput.LINK_DOWN))
@@ -431,11 +438,15 @@ class Router:
                 self._mappings = DocumentMappings(table)
                 return ()
             case AnnotationsChanged(options=options):
-                self._annotations = options
+                self._use(options)
                 self._decider.is_adaptive = options.is_adaptive
                 for neighbour in self._neighbours.values():
                     neighbour.gain = AnnotationGain(options)
                 return ()
+
+    def _use(self, options: AnnotationOptions) -> None:
+        self._annotations = options
+        self._decides_unread = options.uses_received and not options.verified_share
 
     def _neighbour(self, name: str) -> NeighbourRouter:
         if name not in self._neighbours:
@@ -454,14 +465,15 @@ class Router:
         interests = {each.name: each.interest for each in self._neighbours.values()}
         local = {id_: each.pattern() for id_, each in self._subscriptions.items()}
         added = self._make_neighbour(NeighbourState(name=name), interests | {name: unknown}, local)
-        self._neighbours[name] = added
+        self._neighbours[name] = self._by_group[added.group] = added
         if self._changes is not None:
             changes = self._changes.neighbours[name] = NeighbourChanges()
             added.queue.changes = changes.waiting
 
     def _advance(self, neighbour: NeighbourRouter, input_: NeighbourInput) -> Outputs:
         """Applies the transition table; requests the digest where the table demands it."""
-        previous, neighbour.status = neighbour.status, neighbour.next_status(input_)
+        previous = neighbour.status
+        neighbour.enter(neighbour.next_status(input_))
         if neighbour.status in REQUEST_IS_SENT and (
             neighbour.status is not previous or input_ in REQUEST_IS_REPEATED
         ):
@@ -485,7 +497,7 @@ class Router:
         self, neighbour: NeighbourRouter, documents: tuple[ForwardedDocument, ...]
     ) -> Outputs:
         for document in documents:
-            self._counts["discarded"] += 1
+            self._counts.discarded += 1
             yield ForwardDiscarded(
                 neighbour=neighbour.name,
                 document=document.document,
@@ -549,7 +561,7 @@ class Router:
             yield from outputs
 
     def _refused(self, neighbour: NeighbourRouter, problem: PenstockError) -> MessageRefused:
-        self._counts["refused_messages"] += 1
+        self._counts.refused_messages += 1
         return MessageRefused(neighbour=neighbour.name, code=problem.code, message=problem.message)
 
     def _set_interest(self, neighbour: NeighbourRouter, interest: AggregateReplica) -> Outputs:
@@ -650,66 +662,63 @@ class Router:
     # Documents
 
     def _published(self, document: Document, now: datetime) -> list[RouterOutput]:
-        digest = self._remember(document)
-        if digest is None:
+        attested = self._attest(document)
+        if self._is_duplicate(document, attested):
             return []
         find_mapping = partial(self._mappings.select, document)
-        return self._document(document, digest, find_mapping, None, now)
+        return self._document(document, attested, find_mapping, None, now)
 
     def _forwarded(
         self, forwarded: ForwardedDocument, source: NeighbourRouter, now: datetime
     ) -> list[RouterOutput]:
         document, annotations = forwarded.document, forwarded.annotations
-        digest = self._remember(document)
-        if digest is None:
+        attested = self._attest(document)
+        if self._is_duplicate(document, attested):
             return []
-        options = self._annotations
-        if (
-            annotations
-            and not forwarded.mapping
-            and options.uses_received
-            and not options.verified_share
-            and source.is_trusted
-        ):
-            attested = attestation(digest, len(document.content), self._limits_digest)
+        if annotations and not forwarded.mapping and self._decides_unread and source.is_trusted:
             try:
                 decided = self._index.decide(
-                    annotations, attested, source.announced_digest, source.name
+                    source.group, annotations, attested, source.announced_digest
                 )
             except ValueError:
                 decided = None
             if decided is not None:
-                return self._pass_on(forwarded, digest, decided, source, now)
+                return self._pass_on(document, attested, decided, source, now)
         find_mapping = partial(self._mappings.named, document, forwarded.mapping)
-        return self._document(document, digest, find_mapping, source, now, annotations=annotations)
+        return self._document(
+            document, attested, find_mapping, source, now, annotations=annotations
+        )
 
-    def _remember(self, document: Document) -> bytes | None:
-        """The digest of a document's identity; ``None`` if the document arrived before."""
-        self._counts["received"] += 1
-        digest = identity_digest(document)
-        if self._ignores_duplicates and not self._window.add(document.header.publisher, digest):
-            self._counts["duplicates"] += 1
-            return None
-        return digest
+    def _attest(self, document: Document) -> bytes:
+        return attestation(document.identity, len(document.content), self._limits_digest)
+
+    def _is_duplicate(self, document: Document, attested: bytes) -> bool:
+        """Whether a document arrived before; remembers it if not."""
+        self._counts.received += 1
+        if self._ignores_duplicates and not self._window.add(
+            document.header.publisher, attested[DOCUMENT_DIGEST]
+        ):
+            self._counts.duplicates += 1
+            return True
+        return False
 
     def _pass_on(
         self,
-        forwarded: ForwardedDocument,
-        digest: bytes,
+        document: Document,
+        attested: bytes,
         decided: DecidedRoutes,
         source: NeighbourRouter,
         now: datetime,
     ) -> list[RouterOutput]:
         """Delivers and forwards a document without a mapping that a match list decided."""
         subscriptions, headers = decided
-        document, counts = forwarded.document, self._counts
-        size = len(document.content)
-        counts["not_read"] += 1
+        counts, size = self._counts, len(document.content)
+        counts.not_read += 1
         if subscriptions or headers:
-            counts["matched"] += 1
+            counts.matched += 1
         else:
-            counts["unmatched"] += 1
-            counts["false_forwards"] += 1
+            counts.unmatched += 1
+            counts.false_forwards += 1
         outputs: list[RouterOutput] = []
         report = source.received_gain.not_read(size)
         if report is not None and source.is_up:
@@ -717,27 +726,32 @@ class Router:
         if self._conditional:
             outputs += self._deliver(document, None, subscriptions, now)
         elif subscriptions:
-            counts["deliveries"] += len(subscriptions)
+            counts.deliveries += len(subscriptions)
             outputs.append(delivered_to(subscriptions, document))
         for group, header in headers:
-            neighbour = self._neighbours[self._index.names[group]]
+            neighbour = self._by_group[group]
+            annotations = header
             if (
                 neighbour.is_authenticated
                 and neighbour.gain.kinds == MATCH_LIST_ALONE
                 and fits_document(len(header), size)
             ):
-                self._count_list(neighbour, header)
-                annotations = header
+                self._count_list(neighbour, len(header))
             else:
-                made = DocumentAnnotations(digest, size, self._limits_digest)
+                made = DocumentAnnotations(attested, size)
                 annotations = self._annotate(made, neighbour, match_list_of(header), None)
-            outputs += self._forward(forwarded.with_annotations(annotations), neighbour)
+            message = forwarded_document(document, "", annotations)
+            if neighbour.is_up:
+                counts.forwards += 1
+                outputs.append(sent_to(neighbour.name, message))
+            else:
+                outputs += self._forward(message, neighbour)
         return outputs
 
     def _document(
         self,
         document: Document,
-        digest: bytes,
+        attested: bytes,
         find_mapping: Callable[[], SchemaMapping | None],
         source: NeighbourRouter | None,
         now: datetime,
@@ -752,7 +766,7 @@ class Router:
             mapping = find_mapping()
         except DocumentError as problem:
             return [self._dead(document, problem)]
-        headers = DocumentAnnotations(digest, len(document.content), self._limits_digest)
+        headers = DocumentAnnotations(attested, len(document.content))
         outputs: list[RouterOutput] = []
         targets = None
         if annotations and source is not None:
@@ -763,7 +777,10 @@ class Router:
                 outputs += self._compare(document, source, decision.targets, targets)
             elif decision is not None:
                 targets = decision.targets
-                self._counts["read_in_part" if decision.bytes_read else "not_read"] += 1
+                if decision.bytes_read:
+                    self._counts.read_in_part += 1
+                else:
+                    self._counts.not_read += 1
         if targets is None:
             begin = self._cpu_time() if annotations else 0
             targets = self._read(document, mapping, source)
@@ -784,22 +801,22 @@ class Router:
                 )
             )
         is_matched = bool(targets.subscriptions or targets.forwards)
-        self._counts["matched" if is_matched else "unmatched"] += 1
-        self._counts["false_forwards"] += source is not None and not is_matched
+        if is_matched:
+            self._counts.matched += 1
+        else:
+            self._counts.unmatched += 1
+            self._counts.false_forwards += source is not None
         outputs += self._deliver(document, mapping, targets.subscriptions, now)
         mapping_digest = "" if mapping is None else mapping.digest
         for name, match_list in targets.forwards:
             neighbour = self._neighbours[name]
-            forwarded = ForwardedDocument(
-                document=document,
-                mapping=mapping_digest,
-                annotations=self._annotate(headers, neighbour, match_list, targets.label_paths),
-            )
+            annotations = self._annotate(headers, neighbour, match_list, targets.label_paths)
+            forwarded = forwarded_document(document, mapping_digest, annotations)
             outputs += self._forward(forwarded, neighbour)
         return outputs
 
     def _dead(self, document: Document, reason: DocumentError) -> DocumentRefused:
-        self._counts["dead"] += 1
+        self._counts.dead += 1
         return DocumentRefused(dead_letter=DeadLetter.of(document, reason))
 
     def _deliver(
@@ -810,10 +827,10 @@ class Router:
         now: datetime,
     ) -> Iterable[Deliveries]:
         if not self._conditional:
-            self._counts["deliveries"] += len(subscriptions)
+            self._counts.deliveries += len(subscriptions)
             return (delivered_to(subscriptions, document),) if subscriptions else ()
         active = tuple(each for each in subscriptions if each.is_active(now))
-        self._counts["deliveries"] += len(active)
+        self._counts.deliveries += len(active)
         wanted = {each.id: each for each in active if each.returns == "fragments"}
         if not wanted:
             return (Deliveries(document, active),) if active else ()
@@ -826,7 +843,7 @@ class Router:
     def _forward(
         self, document: ForwardedDocument, neighbour: NeighbourRouter
     ) -> Iterable[RouterOutput]:
-        self._counts["forwards"] += 1
+        self._counts.forwards += 1
         if neighbour.is_up:
             return (sent_to(neighbour.name, document),)
         return self._discarded(neighbour, neighbour.queue.append(document))
@@ -851,7 +868,7 @@ class Router:
             annotated = AnnotatedDocument(document, annotations, headers, mapping is not None)
             return self._decider.decide(annotated, source)
         except ValueError:
-            self._counts["ignored_annotations"] += 1
+            self._counts.ignored_annotations += 1
             return None
 
     def _read(
@@ -886,11 +903,11 @@ class Router:
         self, document: Document, source: NeighbourRouter, decided: Targets, read: Targets
     ) -> Iterable[NeighbourDistrusted]:
         """Distrusts the neighbour if reading contradicts its annotations."""
-        self._counts["verified_annotations"] += 1
+        self._counts.verified_annotations += 1
         # Which subscriptions are set aside depends on the router: that proves nothing.
         if read._replace(label_paths=None) == decided or read.set_aside:
             return ()
-        source.is_distrusted = True
+        source.distrust()
         distrusted = NeighbourDistrusted(
             neighbour=source.name,
             document=document,
@@ -912,7 +929,7 @@ class Router:
         if gain.kinds == MATCH_LIST_ALONE:
             header = headers.encode_list(neighbour.interest_digest, match_list)
             if header:
-                self._count_list(neighbour, header)
+                self._count_list(neighbour, len(header))
             return header
         kinds = gain.next_kinds()
         neighbour.documents_since_change += 1
@@ -932,14 +949,14 @@ class Router:
                     begin = end
         encoded, sizes = headers.encode(neighbour.interest_digest, parts)
         gain.sent(sizes, spent)
-        self._counts["annotation_bytes"] += len(encoded)
+        self._counts.annotation_bytes += len(encoded)
         return encoded
 
-    def _count_list(self, neighbour: NeighbourRouter, header: bytes) -> None:
+    def _count_list(self, neighbour: NeighbourRouter, header_bytes: int) -> None:
         """Counts a document that is sent with a match list alone, as most are."""
         neighbour.documents_since_change += 1
-        neighbour.gain.sent_match_list(len(header) - LIST_HEADER_BYTES)
-        self._counts["annotation_bytes"] += len(header)
+        neighbour.gain.sent_match_list(header_bytes - LIST_HEADER_BYTES)
+        self._counts.annotation_bytes += header_bytes
 
 
 def _selected(subscription: LocalSubscription, fragments: Sequence[Fragment]) -> SelectedFragments:

@@ -11,9 +11,9 @@ STATE_VERSION = 1
 """Version of :class:`RouterState`."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)
 class RouterCounters:
-    """What a router has done.
+    """What a router has done. A router counts in one of these, and hands out copies.
 
     Counts are conserved: ``received`` is the sum of ``duplicates``, ``matched``, ``unmatched`` and
     ``dead``.

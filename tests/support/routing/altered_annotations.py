@@ -6,7 +6,6 @@ import random
 
 from penstock.documents import Document, Limits
 from penstock.routing.annotation_header import attestation, encode_header, limits_digest
-from penstock.routing.duplicate_window import identity_digest
 
 
 def damaged_bytes(chance: random.Random, encoded: bytes) -> bytes:
@@ -24,8 +23,6 @@ def forged_annotations(
     chance: random.Random, document: Document, announced: bytes = bytes(16)
 ) -> bytes:
     """A header that is well-formed, and states what its author likes."""
-    attested = attestation(
-        identity_digest(document), len(document.content), limits_digest(Limits())
-    )
+    attested = attestation(document.identity, len(document.content), limits_digest(Limits()))
     sections = {chance.randrange(1, 9): chance.randbytes(chance.randrange(12))}
     return encode_header(attested, announced, sections)

@@ -193,6 +193,7 @@ NO_ANNOTATIONS: Final = GeneratedAnnotations(
 )
 
 
+@lru_cache(maxsize=1)
 def network_of(seed: int) -> GeneratedNetwork:
     """The network of a seed."""
     chance = random.Random(seed)

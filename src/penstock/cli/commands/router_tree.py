@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
+from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -21,8 +23,18 @@ from penstock.cli.spark_options import (
 )
 from penstock.errors import error
 
+if TYPE_CHECKING:
+    from penstock.pipeline.delivery import BatchCounts
+    from penstock.workspace.pipeline_tables import Tables
+
+STREAM = "router-tree"
+"""The stream whose batches the runs of this command are."""
+
 SUFFIXES = (".txt", ".jsonl", ".csv")
 """Of subscription files."""
+
+SHOWN = ("document", "router", "hop", "source", "reading", "forwards", "matches", "error")
+"""Columns of the routes that are shown."""
 
 COLUMNS = (
     "router string, subscription string, subscriber string, kind string, query string,"
@@ -75,6 +87,15 @@ def tree(
             " write; those that do not change are reused (default: a temporary folder).",
         ),
     ] = None,
+    deliver: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FOLDER",
+            help="Show the deliveries, and add them, the documents, dead letters and counts to"
+            " Delta tables in this folder, a path or URI that every worker can write. A run is one"
+            " commit to each table.",
+        ),
+    ] = None,
     master: MasterOption = None,
     remote: RemoteOption = None,
     conf: ConfOption = None,
@@ -83,14 +104,21 @@ def tree(
     """Route documents through a tree of routers on Spark, hop by hop, in one job.
 
     For networks with more routers than you want to run as processes. Shows what every router does
-    with every document that it receives; the deliveries are those of routers that run.
+    with every document that it receives, or writes the deliveries to tables. They are those of
+    routers that run.
     """
-    from penstock.pipeline import read_directory, route_documents, write_router_tree
+    from penstock.pipeline import (
+        deliver_routed,
+        read_directory,
+        route_documents,
+        write_router_tree,
+    )
     from penstock.pipeline.session import session
+    from penstock.workspace.pipeline_tables import Tables
 
     for_spark = spark_options(master, remote, conf)
     pairs = _links(links)
-    rows = list(_subscription_rows(subscriptions))
+    wanted_rows = list(_subscription_rows(subscriptions))
     check_java(for_spark)
     with tempfile.TemporaryDirectory() as scratch:
         started = session(
@@ -100,24 +128,58 @@ def tree(
             log=Path(scratch) / "spark.log",
         )
         with started as spark:
-            wanted = spark.createDataFrame(rows, COLUMNS)
+            wanted = spark.createDataFrame(wanted_rows, COLUMNS)
             written = write_router_tree(wanted, pairs, files or f"{scratch}/tree", routers=[router])
             read = read_directory(spark, documents, publisher=publisher or login_name())
-            routed = route_documents(read, written, router=router)
-            shown = routed.select(
-                "document", "router", "hop", "source", "reading", "forwards", "matches", "error"
-            )
-            deliveries = 0
-            for row in shown.orderBy("document", "hop", "router").toLocalIterator():
-                found = row.asDict(recursive=True)
-                deliveries += len(found["matches"] or ())
-                _show(found, as_json=as_json)
+            if deliver is None:
+                routed = route_documents(read, written, router=router)
+                shown = routed.select(*SHOWN).orderBy("document", "hop", "router")
+                rows = (row.asDict(recursive=True) for row in shown.toLocalIterator())
+                summary = {"deliveries": _show_routes(rows, as_json=as_json)}
+            else:
+                tables = Tables(deliver)
+                tables.create()
+                commit = partial(deliver_routed, read, written, tables, router=router)
+                batch, summary = _next_batch(tables, commit)
+                _show_deliveries(tables, batch, as_json=as_json)
     if files is not None:
         note(f"tables of the routers: {written}")
     if as_json:
-        print_json({"type": "summary", "deliveries": deliveries})
+        print_json({"type": "summary", **summary})
     else:
-        note(f"deliveries: {deliveries:,}")
+        note(", ".join(f"{name}: {count:,}" for name, count in summary.items()))
+
+
+def _next_batch(
+    tables: Tables, commit: Callable[..., BatchCounts | None]
+) -> tuple[int, dict[str, int]]:
+    """Commits the next batch of the stream; returns its number and its counts."""
+    from penstock.workspace.delta import last_committed_batch
+
+    last = last_committed_batch(tables.counts, STREAM)
+    batch = 0 if last is None else last + 1
+    counts = commit(stream=STREAM, batch=batch, at=datetime.now(UTC))
+    if counts is None:
+        raise error("routing.tree", f"another command delivers to {tables.root} at the same time")
+    names = ("documents", "matched", "unmatched", "dead", "deliveries")
+    return batch, {name: getattr(counts, name) for name in names}
+
+
+def _show_deliveries(tables: Tables, batch: int, *, as_json: bool) -> None:
+    import pyarrow as pa
+
+    from penstock.workspace.table_scan import OneOf, scan
+    from penstock.workspace.table_schemas import DELIVERIES
+
+    names = ("document", "subscriber", "subscription", "batch")
+    columns = pa.schema([DELIVERIES.field(name) for name in names])
+    for part in scan(tables.deliveries, columns, [OneOf("batch", [batch])]):
+        for row in part.drop_columns(["batch"]).to_pylist():
+            if as_json:
+                print_json({"type": "delivery", **row})
+            else:
+                to = f"delivered to {row['subscriber']} ({row['subscription']})"
+                print_line(f"{row['document']}  {to}")
 
 
 def _links(path: Path) -> list[tuple[str, str]]:
@@ -160,7 +222,16 @@ def _subscription_rows(folder: Path) -> Iterator[tuple[Any, ...]]:
                 )
 
 
-def _show(row: dict[str, Any], *, as_json: bool) -> None:
+def _show_routes(rows: Iterable[dict[str, Any]], *, as_json: bool) -> int:
+    """Shows what routers did, and counts the deliveries."""
+    deliveries = 0
+    for row in rows:
+        deliveries += len(row["matches"] or ())
+        _show_route(row, as_json=as_json)
+    return deliveries
+
+
+def _show_route(row: dict[str, Any], *, as_json: bool) -> None:
     matches = [
         {key: each[key] for key in ("subscription", "subscriber")} for each in row["matches"] or ()
     ]

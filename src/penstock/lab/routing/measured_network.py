@@ -31,7 +31,7 @@ from penstock.routing import (
     Subscribe,
 )
 from penstock.routing.limits import AGGREGATE_NODES_MAX
-from penstock.routing.router_messages import RouterMessage
+from penstock.routing.router_messages import RouterMessage, forwarded_document
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 
@@ -173,12 +173,11 @@ class MeasuredNetwork:
             control: list[tuple[str, RouterMessage]] = []
             begin = thread_time_ns()
             received, annotations = document_from_message(frame)
-            input_: RouterInput = Publish(document=received)
-            if sender is not None:
-                message = ForwardedDocument(
-                    document=received, mapping=mapping, annotations=annotations
-                )
-                input_ = MessageReceived(neighbour=sender, message=message)
+            input_: RouterInput
+            if sender is None:
+                input_ = Publish(document=received)
+            else:
+                input_ = MessageReceived(sender, forwarded_document(received, mapping, annotations))
             subscribers: list[str] = []
             for output in router.receive(input_, NOW):
                 if isinstance(output, Deliveries):

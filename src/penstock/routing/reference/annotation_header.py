@@ -3,8 +3,20 @@
 
 from __future__ import annotations
 
+import hashlib
+import struct
 import zlib
 from collections.abc import Mapping
+
+
+def identity_digest(identity: str) -> bytes:
+    """16 bytes that identify a document."""
+    return hashlib.blake2b(identity.encode(), digest_size=16).digest()
+
+
+def attestation(version: int, identity: str, content_bytes: int, limits: bytes) -> bytes:
+    """What a header attests about a document."""
+    return struct.pack("<B16sQ8s", version, identity_digest(identity), content_bytes, limits)
 
 
 def encode_header(attested: bytes, announced: bytes, sections: Mapping[int, bytes]) -> bytes:

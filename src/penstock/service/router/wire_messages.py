@@ -22,6 +22,7 @@ from penstock.routing import (
     SubscriptionDelta,
     SubscriptionSnapshot,
 )
+from penstock.routing.router_messages import forwarded_document
 from penstock.routing.subscription_text import subscription_from_text, subscription_to_text
 
 _T = TypeVar("_T")
@@ -262,11 +263,7 @@ def router_message_from_link(message: Message) -> RouterMessage:
         case Kind.DOCUMENT:
             document, added = document_from_message(message)
             travelling = decode(added, _Travelling) if added else _Travelling()
-            return ForwardedDocument(
-                document=document,
-                mapping=travelling.mapping,
-                annotations=travelling.annotations,
-            )
+            return forwarded_document(document, travelling.mapping, travelling.annotations)
         case Kind.DELTA:
             delta = decode(message.body, _Delta)
             return SubscriptionDelta(
