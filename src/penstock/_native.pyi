@@ -371,6 +371,14 @@ class RouteTable:
         attested: bytes,
         announced: bytes,
     ) -> tuple[tuple[Any, ...], list[tuple[int, bytes]]] | None: ...
+    def pass_on(
+        self,
+        source: int,
+        header: bytes,
+        attested: bytes,
+        announced: bytes,
+    ) -> tuple[tuple[Any, ...], list[tuple[int, bytes]]] | None: ...
+    def passed_on(self) -> tuple[int, int, int, int, int]: ...
 
 def annotation_attestation(
     version: int, identity: str, content_bytes: int, limits: bytes

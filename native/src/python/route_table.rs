@@ -18,12 +18,53 @@ type RoutesTuple<'py> = (Vec<u32>, Vec<(u32, Bound<'py, PyBytes>)>, Vec<u32>, bo
 /// `(recipients, groups and headers)` where a match list decides everything
 type DecidedTuple<'py> = (Bound<'py, PyTuple>, Vec<(u32, Bound<'py, PyBytes>)>);
 
+/// What stands for local targets.
+#[derive(Default)]
+struct Recipients {
+    by_number: HashMap<u32, Py<PyAny>, foldhash::fast::RandomState>,
+    /// Empty if it must be built.
+    by_position: Vec<Option<Py<PyAny>>>,
+}
+
+impl Recipients {
+    /// The recipients at some positions of local targets, which have these numbers.
+    fn at<'py>(
+        &mut self,
+        py: Python<'py>,
+        positions: &[u32],
+        numbers: &[u32],
+    ) -> PyResult<Bound<'py, PyTuple>> {
+        if self.by_position.is_empty() {
+            let found = numbers.iter().map(|number| self.by_number.get(number));
+            self.by_position = found
+                .map(|each| each.map(|each| each.clone_ref(py)))
+                .collect();
+        }
+        let found: Option<Vec<_>> = positions
+            .iter()
+            .map(|&at| Some(self.by_position[at as usize].as_ref()?.bind(py)))
+            .collect();
+        let found = found.ok_or_else(|| PyKeyError::new_err("a target without a recipient"))?;
+        PyTuple::new(py, found)
+    }
+}
+
+/// What [`RouteTable::pass_on`] decided so far.
+#[derive(Clone, Copy, Default)]
+struct PassedOn {
+    documents: u64,
+    unmatched: u64,
+    recipients: u64,
+    headers: u64,
+    header_bytes: u64,
+}
+
 /// Decides where documents go.
 #[pyclass(frozen, module = "penstock._native")]
 pub struct RouteTable {
     table: Mutex<NativeTable>,
-    /// By the number of a local target.
-    recipients: Mutex<HashMap<u32, Py<PyAny>, foldhash::fast::RandomState>>,
+    recipients: Mutex<Recipients>,
+    passed_on: Mutex<PassedOn>,
     header_bytes_max: usize,
     list_section: u8,
 }
@@ -36,6 +77,38 @@ impl RouteTable {
     fn table(&self) -> MutexGuard<'_, NativeTable> {
         locked(&self.table)
     }
+
+    fn decide<'py>(
+        &self,
+        py: Python<'py>,
+        source: u32,
+        header: &[u8],
+        attested: &[u8],
+        announced: &[u8],
+    ) -> PyResult<Option<DecidedTuple<'py>>> {
+        let list_section = self.list_section;
+        let sections =
+            annotation_header::decode(header, attested, announced, self.header_bytes_max)
+                .map_err(|error| PyValueError::new_err(error.message()))?;
+        let mut table = self.table();
+        let list = sections.iter().find(|section| section.0 == list_section);
+        let Some((_, list)) = list.filter(|_| !table.must_be_prepared(source)) else {
+            return Ok(None);
+        };
+        let routes = table.of_match_list(source, list).map_err(malformed)?;
+        if routes.is_undecided {
+            return Ok(None);
+        }
+        let header_for = |(group, list): &(u32, MatchList)| {
+            let sections = [(list_section, &*list.encode())];
+            let header = annotation_header::encode(attested, &table.interest(*group), &sections);
+            (*group, PyBytes::new(py, &header))
+        };
+        let headers = routes.forwards.iter().map(header_for).collect();
+        let mut recipients = locked(&self.recipients);
+        let found = recipients.at(py, &routes.local, table.local_numbers())?;
+        Ok(Some((found, headers)))
+    }
 }
 
 #[pymethods]
@@ -46,6 +119,7 @@ impl RouteTable {
         RouteTable {
             table: Mutex::default(),
             recipients: Mutex::default(),
+            passed_on: Mutex::default(),
             header_bytes_max,
             list_section,
         }
@@ -61,16 +135,24 @@ impl RouteTable {
 
     /// States what stands for local targets in the result of [`RouteTable::of_header`].
     fn set_recipients(&self, numbers: Vec<u32>, recipients: Vec<Py<PyAny>>) {
-        locked(&self.recipients).extend(numbers.into_iter().zip(recipients));
+        let mut all = locked(&self.recipients);
+        let before = std::mem::take(&mut all.by_position);
+        all.by_number.extend(numbers.into_iter().zip(recipients));
+        // Their destructors may call back.
+        drop(all);
+        drop(before);
     }
 
     fn remove(&self, numbers: Vec<u32>) {
         self.table().remove(&numbers);
-        let mut recipients = locked(&self.recipients);
-        let removed: Vec<_> = numbers.iter().map(|each| recipients.remove(each)).collect();
-        // Their destructors may call back.
-        drop(recipients);
-        drop(removed);
+        let mut all = locked(&self.recipients);
+        let before = std::mem::take(&mut all.by_position);
+        let removed: Vec<_> = numbers
+            .iter()
+            .map(|number| all.by_number.remove(number))
+            .collect();
+        drop(all);
+        drop((before, removed));
     }
 
     /// Changes an announced set; both arguments are digests of 16 bytes each.
@@ -127,7 +209,7 @@ impl RouteTable {
         let mut table = self.table();
         let (matcher, handles) = matched.parts();
         let routes = table.of_matched(matcher, handles, &set_aside, source);
-        routes_tuple(py, routes)
+        routes_tuple(py, &table, routes)
     }
 
     /// The routes of a document that was read, by numbers.
@@ -138,8 +220,9 @@ impl RouteTable {
         set_aside: Vec<u32>,
         source: Option<u32>,
     ) -> RoutesTuple<'py> {
-        let routes = self.table().of_numbers(&matched, &set_aside, source);
-        routes_tuple(py, routes)
+        let mut table = self.table();
+        let routes = table.of_numbers(&matched, &set_aside, source);
+        routes_tuple(py, &table, routes)
     }
 
     /// Numbers of the targets that a match list proves to match, and of those that it leaves open.
@@ -160,33 +243,43 @@ impl RouteTable {
         attested: &[u8],
         announced: &[u8],
     ) -> PyResult<Option<DecidedTuple<'py>>> {
-        let list_section = self.list_section;
-        let sections =
-            annotation_header::decode(header, attested, announced, self.header_bytes_max)
-                .map_err(|error| PyValueError::new_err(error.message()))?;
-        let mut table = self.table();
-        let list = sections.iter().find(|section| section.0 == list_section);
-        let Some((_, list)) = list.filter(|_| !table.must_be_prepared(source)) else {
-            return Ok(None);
-        };
-        let routes = table.of_match_list(source, list).map_err(malformed)?;
-        if routes.is_undecided {
-            return Ok(None);
+        self.decide(py, source, header, attested, announced)
+    }
+
+    /// The same, for a document that is passed on accordingly: it is counted.
+    fn pass_on<'py>(
+        &self,
+        py: Python<'py>,
+        source: u32,
+        header: &[u8],
+        attested: &[u8],
+        announced: &[u8],
+    ) -> PyResult<Option<DecidedTuple<'py>>> {
+        let decided = self.decide(py, source, header, attested, announced)?;
+        if let Some((recipients, headers)) = &decided {
+            let mut counts = locked(&self.passed_on);
+            counts.documents += 1;
+            counts.unmatched += u64::from(recipients.is_empty() && headers.is_empty());
+            counts.recipients += recipients.len() as u64;
+            counts.headers += headers.len() as u64;
+            for (_, header) in headers {
+                counts.header_bytes += header.as_bytes().len() as u64;
+            }
         }
-        let header_for = |(group, list): &(u32, MatchList)| {
-            let sections = [(list_section, &*list.encode())];
-            let header = annotation_header::encode(attested, &table.interest(*group), &sections);
-            (*group, PyBytes::new(py, &header))
-        };
-        let headers = routes.forwards.iter().map(header_for).collect();
-        let recipients = locked(&self.recipients);
-        let found: Option<Vec<_>> = routes
-            .local
-            .iter()
-            .map(|number| Some(recipients.get(number)?.bind(py)))
-            .collect();
-        let found = found.ok_or_else(|| PyKeyError::new_err("a target without a recipient"))?;
-        Ok(Some((PyTuple::new(py, found)?, headers)))
+        Ok(decided)
+    }
+
+    /// What [`RouteTable::pass_on`] decided: documents, those without any target, recipients, headers
+    /// and their bytes.
+    fn passed_on(&self) -> (u64, u64, u64, u64, u64) {
+        let counts = *locked(&self.passed_on);
+        (
+            counts.documents,
+            counts.unmatched,
+            counts.recipients,
+            counts.headers,
+            counts.header_bytes,
+        )
     }
 
     /// The routes that a match list decides.
@@ -196,8 +289,9 @@ impl RouteTable {
         source: u32,
         list: &[u8],
     ) -> PyResult<RoutesTuple<'py>> {
-        let routes = self.table().of_match_list(source, list);
-        Ok(routes_tuple(py, routes.map_err(malformed)?))
+        let mut table = self.table();
+        let routes = table.of_match_list(source, list).map_err(malformed)?;
+        Ok(routes_tuple(py, &table, routes))
     }
 }
 
@@ -245,10 +339,20 @@ fn parts_of(digests: &[u8], count: usize) -> PyResult<&[Digest]> {
     }
 }
 
-fn routes_tuple(py: Python<'_>, routes: Routes) -> RoutesTuple<'_> {
+fn routes_tuple<'py>(py: Python<'py>, table: &NativeTable, routes: Routes) -> RoutesTuple<'py> {
+    let numbers = table.local_numbers();
+    let numbers_of = |positions: &[u32]| {
+        let positions = positions.iter();
+        positions.map(|&at| numbers[at as usize]).collect()
+    };
     let forwards = routes.forwards.iter();
     let forwards = forwards
         .map(|(group, list)| (*group, PyBytes::new(py, &list.encode())))
         .collect();
-    (routes.local, forwards, routes.unknown, routes.is_undecided)
+    (
+        numbers_of(&routes.local),
+        forwards,
+        numbers_of(&routes.unknown),
+        routes.is_undecided,
+    )
 }

@@ -27,8 +27,8 @@ pub const LOCAL: u32 = 0;
 /// How many matchers' handles are kept: a mapping has a matcher of its own.
 const HANDLE_TABLES_MAX: usize = 2;
 
-/// A group, and in it the number of a local subscription or the rank of a pattern; in one integer,
-/// ordered by group.
+/// A group, and in it the position of a local subscription or the rank of a pattern; in one integer,
+/// ordered by group. Positions are dense and in the order of numbers.
 type Code = u64;
 
 /// The code of a target, and its number.
@@ -38,6 +38,25 @@ const NO_CODE: Code = Code::MAX;
 
 fn code(group: u32, position: u32) -> Code {
     u64::from(group) << 32 | u64::from(position)
+}
+
+/// A code in half of the bytes: a group below 255 in the upper byte, a position below 2^24.
+type ShortCode = u32;
+
+const NO_SHORT_CODE: ShortCode = ShortCode::MAX;
+const POSITION_BITS: u32 = 24;
+
+fn shorten(code: Code) -> ShortCode {
+    let (group, position) = (code >> 32, code as u32);
+    if group < 255 && position >> POSITION_BITS == 0 {
+        (group as u32) << POSITION_BITS | position
+    } else {
+        NO_SHORT_CODE
+    }
+}
+
+fn lengthen(short: ShortCode) -> Code {
+    code(short >> POSITION_BITS, short & ((1 << POSITION_BITS) - 1))
 }
 
 #[derive(Clone, Copy)]
@@ -58,11 +77,11 @@ pub struct Container {
 /// Where a document goes, and what is undecided.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Routes {
-    /// Numbers of the local subscriptions that match; ascending.
+    /// Positions of the local subscriptions that match, see [`RouteTable::local_numbers`]; ascending.
     pub local: Vec<u32>,
     /// The groups of neighbours with a matching or unknown pattern, and the match lists for them.
     pub forwards: Vec<(u32, MatchList)>,
-    /// Numbers of local subscriptions of which it is unknown whether they match; ascending.
+    /// Positions of local subscriptions of which it is unknown whether they match; ascending.
     pub unknown: Vec<u32>,
     /// Whether something must be decided by other means.
     pub is_undecided: bool,
@@ -80,8 +99,8 @@ struct Announced {
     /// By rank.
     targets: Vec<CodedTarget>,
     /// By rank: the code of the only target of the pattern, if the pattern decides it; otherwise
-    /// [`NO_CODE`]. Most patterns have one target, which then takes one memory access.
-    only_targets: Vec<Code>,
+    /// [`NO_SHORT_CODE`]. Most patterns have one target, which then takes one memory access.
+    only_targets: Vec<ShortCode>,
     /// Numbers of the targets that are below no announced pattern.
     uncontained: Vec<u32>,
 }
@@ -103,6 +122,9 @@ pub struct RouteTable {
     announced: HashMap<u32, Announced, FastState>,
     /// By group and digest; built on demand.
     ranks: HashMap<(u32, Digest), u32, FastState>,
+    /// Built on demand.
+    local_numbers: Vec<u32>,
+    is_ranked: bool,
     /// By group: the digest of the neighbour's interest.
     interests: HashMap<u32, Digest, FastState>,
     handle_codes: Vec<(Arc<dyn DocumentMatcher>, Vec<Code>)>,
@@ -177,8 +199,13 @@ impl RouteTable {
             .is_none_or(|announced| announced.starts.is_empty())
     }
 
+    /// The numbers of all local subscriptions by position, ascending, once a document was routed.
+    pub fn local_numbers(&self) -> &[u32] {
+        &self.local_numbers
+    }
+
     fn reset(&mut self) {
-        self.ranks.clear();
+        self.is_ranked = false;
         self.handle_codes.clear();
         for announced in self.announced.values_mut() {
             announced.starts.clear();
@@ -258,16 +285,24 @@ impl RouteTable {
 
     fn code_of(&self, number: u32, target: &Target) -> Code {
         match target.group {
-            LOCAL => code(LOCAL, number),
+            LOCAL => {
+                let position = self.local_numbers.partition_point(|&other| other < number);
+                code(LOCAL, position as u32)
+            }
             group => code(group, self.ranks[&(group, target.digest)]),
         }
     }
 
-    /// Ranks the patterns of each neighbour.
+    /// Ranks the patterns of each neighbour, and orders the local subscriptions.
     fn rank_targets(&mut self) {
-        if !self.ranks.is_empty() {
+        if self.is_ranked {
             return;
         }
+        self.is_ranked = true;
+        self.ranks.clear();
+        let local = |(&number, target): (&u32, &Target)| (target.group == LOCAL).then_some(number);
+        self.local_numbers = self.targets.iter().filter_map(local).collect();
+        self.local_numbers.sort_unstable();
         let mut patterns: Vec<(u32, Digest)> = self
             .targets
             .values()
@@ -295,9 +330,9 @@ impl RouteTable {
         let mut matched: Vec<Code> = Vec::with_capacity(list.matched.len());
         let mut is_undecided = !announced.uncontained.is_empty() || !list.unknown.is_empty();
         for &rank in &list.matched {
-            let code = announced.only_targets[rank as usize];
-            if code != NO_CODE {
-                matched.push(code);
+            let short = announced.only_targets[rank as usize];
+            if short != NO_SHORT_CODE {
+                matched.push(lengthen(short));
                 continue;
             }
             let (decided, contained) = announced.of_rank(rank);
@@ -383,8 +418,8 @@ impl RouteTable {
         let only_targets = bounds
             .map(
                 |((start, contained), end)| match (end - start, contained - start) {
-                    (1, 1) => targets[start as usize].0,
-                    _ => NO_CODE,
+                    (1, 1) => shorten(targets[start as usize].0),
+                    _ => NO_SHORT_CODE,
                 },
             )
             .collect();
@@ -463,6 +498,25 @@ mod tests {
         }
     }
 
+    fn local(table: &RouteTable, routes: &Routes) -> Vec<u32> {
+        let numbers = table.local_numbers();
+        let positions = routes.local.iter();
+        positions.map(|&at| numbers[at as usize]).collect()
+    }
+
+    #[test]
+    fn short_codes_stand_for_codes() {
+        for (group, position) in [(LOCAL, 0), (1, 7), (254, (1 << POSITION_BITS) - 1)] {
+            assert_eq!(
+                lengthen(shorten(code(group, position))),
+                code(group, position)
+            );
+        }
+        for (group, position) in [(255, 0), (1 << 24, 0), (1, 1 << POSITION_BITS)] {
+            assert_eq!(shorten(code(group, position)), NO_SHORT_CODE);
+        }
+    }
+
     /// Local subscriptions 1 and 2, patterns 3 and 4 of neighbour 2, and a pattern of neighbour 1.
     fn table() -> RouteTable {
         let mut table = RouteTable::default();
@@ -480,7 +534,7 @@ mod tests {
         assert!(table.unannounced(1).is_empty());
         let found = table.of_match_list(1, &list(&[0, 2], &[]).encode());
         let expected = Routes {
-            local: vec![1],
+            local: vec![0],
             forwards: vec![(2, list(&[0, 1], &[]))],
             ..Routes::default()
         };
@@ -511,7 +565,7 @@ mod tests {
         table.set_containers(1, [(2, container(90, true)), (3, container(90, true))]);
         let decided = table.of_match_list(1, &list(&[1], &[]).encode());
         let expected = Routes {
-            local: vec![2],
+            local: vec![1],
             forwards: vec![(2, list(&[1], &[]))],
             ..Routes::default()
         };
@@ -531,7 +585,7 @@ mod tests {
         table.remove(&[1]);
         table.add(LOCAL, [(7, digest(20))]);
         let found = table.of_match_list(1, &list(&[0, 1], &[]).encode());
-        assert_eq!(found.expect("a list").local, [2, 7]);
+        assert_eq!(local(&table, &found.expect("a list")), [2, 7]);
         table.announce(1, &[], &[digest(10)]);
         let found = table.of_match_list(1, &list(&[0], &[]).encode());
         assert!(found.expect("a list").is_undecided);

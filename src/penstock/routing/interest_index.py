@@ -15,7 +15,14 @@ from penstock.mediation import MediatedMatcher
 from penstock.routing.limits import PREPARED_TARGETS_PER_DOCUMENT
 from penstock.routing.local_subscription import LocalSubscription
 from penstock.routing.native_route_table import new_route_table
-from penstock.routing.routes import DIGEST_BYTES, LOCAL, Container, DecidedRoutes, Routes
+from penstock.routing.routes import (
+    DIGEST_BYTES,
+    LOCAL,
+    Container,
+    DecidedRoutes,
+    PassedOn,
+    Routes,
+)
 
 NOT_ANNOUNCED = bytes(DIGEST_BYTES)
 """Stands for the digest of a subscription whose own query is not announced."""
@@ -214,6 +221,16 @@ class InterestIndex:
             The header does not apply, or it or its list is malformed.
         """
         return self._routes.of_header(source, header, attested, announced)
+
+    def pass_on(
+        self, source: int, header: bytes, attested: bytes, announced: bytes, /
+    ) -> DecidedRoutes | None:
+        """As :meth:`decide`, for a document that is passed on accordingly: it is counted."""
+        return self._routes.pass_on(source, header, attested, announced)
+
+    def passed_on(self) -> PassedOn:
+        """What :meth:`pass_on` decided so far."""
+        return self._routes.passed_on()
 
     def split(self, match_list: bytes, source: str) -> tuple[set[int], set[int]]:
         """The targets that a match list proves to match, and those that it leaves undecided.

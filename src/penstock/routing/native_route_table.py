@@ -15,6 +15,7 @@ from penstock.routing.routes import (
     Container,
     DecidedRoutes,
     DigestedTarget,
+    PassedOn,
     Routes,
     RouteTable,
 )
@@ -33,7 +34,12 @@ class NativeRouteTable:
     def __init__(self) -> None:
         self._table = native.RouteTable(ANNOTATION_BYTES_MAX, MATCH_LIST_SECTION)
         # Without a Python call in between: most documents take nothing but this.
+        self.pass_on: OfHeader = self._table.pass_on
         self.of_header: OfHeader = self._table.of_header
+
+    def passed_on(self) -> PassedOn:
+        """What :meth:`pass_on` decided so far."""
+        return PassedOn(*self._table.passed_on())
 
     def add(self, group: int, targets: Iterable[DigestedTarget]) -> None:
         """Add targets of a group."""

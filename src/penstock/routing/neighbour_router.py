@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from penstock.errors import error
 from penstock.routing.aggregate_delta import AggregateDelta, AggregateReplica
 from penstock.routing.annotation_gain import AnnotationGain, ReceivedGain
+from penstock.routing.annotation_header import LIST_HEADER_BYTES
 from penstock.routing.forward_queue import ForwardQueue
 from penstock.routing.limits import (
     PREPARED_PATTERNS_FREE,
@@ -108,6 +109,11 @@ class NeighbourRouter:
     def is_known(self) -> bool:
         """Whether the neighbour's interest is known."""
         return self.status in INTEREST_IS_KNOWN
+
+    def sent_list(self, header_bytes: int) -> None:
+        """Counts a document that is sent with a match list alone, as most are."""
+        self.documents_since_change += 1
+        self.gain.sent_match_list(header_bytes - LIST_HEADER_BYTES)
 
     def annotation_maker(self, *, is_adaptive: bool) -> AnnotationMaker | None:
         """Makes annotations for the neighbour; ``None`` while its interest changes too often."""

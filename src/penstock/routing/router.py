@@ -24,7 +24,6 @@ from penstock.routing.annotation_decision import (
 from penstock.routing.annotation_gain import AnnotationGain
 from penstock.routing.annotation_header import (
     DOCUMENT_DIGEST,
-    LIST_HEADER_BYTES,
     attestation,
     limits_digest,
     match_list_of,
@@ -372,7 +371,18 @@ class Router:
     @property
     def counters(self) -> RouterCounters:
         """What the router has done."""
-        return replace(self._counts, forgotten_publishers=self._window.forgotten)
+        counts, passed_on = self._counts, self._index.passed_on()
+        return replace(
+            counts,
+            matched=counts.matched + passed_on.documents - passed_on.unmatched,
+            unmatched=counts.unmatched + passed_on.unmatched,
+            false_forwards=counts.false_forwards + passed_on.unmatched,
+            deliveries=counts.deliveries + passed_on.recipients,
+            forwards=counts.forwards + passed_on.headers,
+            not_read=counts.not_read + passed_on.documents,
+            annotation_bytes=counts.annotation_bytes + passed_on.header_bytes,
+            forgotten_publishers=self._window.forgotten,
+        )
 
     @property
     def subscriptions(self) -> Mapping[str, LocalSubscription]:
@@ -677,7 +687,7 @@ class Router:
             return []
         if annotations and not forwarded.mapping and self._decides_unread and source.is_trusted:
             try:
-                decided = self._index.decide(
+                decided = self._index.pass_on(
                     source.group, annotations, attested, source.announced_digest
                 )
             except ValueError:
@@ -710,23 +720,20 @@ class Router:
         source: NeighbourRouter,
         now: datetime,
     ) -> list[RouterOutput]:
-        """Delivers and forwards a document without a mapping that a match list decided."""
+        """Delivers and forwards a document without a mapping that a match list decided.
+
+        The index counts it, and assumes that all recipients are served and all headers are used.
+        """
         subscriptions, headers = decided
-        counts, size = self._counts, len(document.content)
-        counts.not_read += 1
-        if subscriptions or headers:
-            counts.matched += 1
-        else:
-            counts.unmatched += 1
-            counts.false_forwards += 1
+        size = len(document.content)
         outputs: list[RouterOutput] = []
         report = source.received_gain.not_read(size)
         if report is not None and source.is_up:
             outputs.append(SendMessage(source.name, report))
         if self._conditional:
+            self._counts.deliveries -= len(subscriptions)
             outputs += self._deliver(document, None, subscriptions, now)
         elif subscriptions:
-            counts.deliveries += len(subscriptions)
             outputs.append(delivered_to(subscriptions, document))
         for group, header in headers:
             neighbour = self._by_group[group]
@@ -736,16 +743,16 @@ class Router:
                 and neighbour.gain.kinds == MATCH_LIST_ALONE
                 and fits_document(len(header), size)
             ):
-                self._count_list(neighbour, len(header))
+                neighbour.sent_list(len(header))
             else:
+                self._counts.annotation_bytes -= len(header)
                 made = DocumentAnnotations(attested, size)
                 annotations = self._annotate(made, neighbour, match_list_of(header), None)
             message = forwarded_document(document, "", annotations)
             if neighbour.is_up:
-                counts.forwards += 1
                 outputs.append(sent_to(neighbour.name, message))
             else:
-                outputs += self._forward(message, neighbour)
+                outputs += self._discarded(neighbour, neighbour.queue.append(message))
         return outputs
 
     def _document(
@@ -929,7 +936,8 @@ class Router:
         if gain.kinds == MATCH_LIST_ALONE:
             header = headers.encode_list(neighbour.interest_digest, match_list)
             if header:
-                self._count_list(neighbour, len(header))
+                neighbour.sent_list(len(header))
+                self._counts.annotation_bytes += len(header)
             return header
         kinds = gain.next_kinds()
         neighbour.documents_since_change += 1
@@ -951,12 +959,6 @@ class Router:
         gain.sent(sizes, spent)
         self._counts.annotation_bytes += len(encoded)
         return encoded
-
-    def _count_list(self, neighbour: NeighbourRouter, header_bytes: int) -> None:
-        """Counts a document that is sent with a match list alone, as most are."""
-        neighbour.documents_since_change += 1
-        neighbour.gain.sent_match_list(header_bytes - LIST_HEADER_BYTES)
-        self._counts.annotation_bytes += header_bytes
 
 
 def _selected(subscription: LocalSubscription, fragments: Sequence[Fragment]) -> SelectedFragments:

@@ -49,6 +49,18 @@ neighbours with a pattern that matches, ascending; for each neighbour a header o
 has a match list alone."""
 
 
+class PassedOn(NamedTuple):
+    """What :meth:`RouteTable.pass_on` decided so far."""
+
+    documents: int = 0
+    unmatched: int = 0
+    """Documents without recipients and headers."""
+
+    recipients: int = 0
+    headers: int = 0
+    header_bytes: int = 0
+
+
 class RouteTable(Protocol):
     """The targets of a router: its own subscriptions and the patterns of its neighbours.
 
@@ -117,6 +129,15 @@ class RouteTable(Protocol):
         ValueError
             The header does not apply, or it or its list is malformed.
         """
+
+    def pass_on(
+        self, source: int, encoded: bytes, attested: bytes, announced: bytes, /
+    ) -> DecidedRoutes | None:
+        """The same as :meth:`of_header` for a document that is passed on accordingly: it is
+        counted. Python's integers are objects, and each would be read from memory again."""
+
+    def passed_on(self) -> PassedOn:
+        """What :meth:`pass_on` decided so far."""
 
     def of_match_list(self, source: int, encoded: bytes) -> Routes:
         """The routes that a match list of a neighbour decides.

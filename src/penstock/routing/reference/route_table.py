@@ -20,6 +20,7 @@ from penstock.routing.routes import (
     Container,
     DecidedRoutes,
     DigestedTarget,
+    PassedOn,
     Routes,
 )
 
@@ -33,6 +34,7 @@ class ReferenceRouteTable:
         self._containers: dict[int, dict[int, Container]] = {}
         self._interests: dict[int, bytes] = {}
         self._recipients: dict[int, LocalSubscription] = {}
+        self._passed_on = PassedOn()
 
     def add(self, group: int, targets: Iterable[DigestedTarget]) -> None:
         """Add targets of a group."""
@@ -123,6 +125,27 @@ class ReferenceRouteTable:
             for group, each in routes.forwards
         ]
         return tuple(self._recipients[number] for number in routes.local), headers
+
+    def pass_on(
+        self, source: int, encoded: bytes, attested: bytes, announced: bytes, /
+    ) -> DecidedRoutes | None:
+        """The same for a document that is passed on accordingly: it is counted."""
+        decided = self.of_header(source, encoded, attested, announced)
+        if decided is not None:
+            recipients, headers = decided
+            before = self._passed_on
+            self._passed_on = PassedOn(
+                documents=before.documents + 1,
+                unmatched=before.unmatched + (not recipients and not headers),
+                recipients=before.recipients + len(recipients),
+                headers=before.headers + len(headers),
+                header_bytes=before.header_bytes + sum(len(header) for _, header in headers),
+            )
+        return decided
+
+    def passed_on(self) -> PassedOn:
+        """What :meth:`pass_on` decided so far."""
+        return self._passed_on
 
     def _interest(self, group: int) -> bytes:
         return self._interests.get(group, bytes(DIGEST_BYTES))
