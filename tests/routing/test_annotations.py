@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterable
+from datetime import timedelta
 
 import pytest
 from hypothesis import given
@@ -13,6 +14,7 @@ from penstock.documents import Document, Limits
 from penstock.errors import ERRORS
 from penstock.routing import (
     NO_KINDS,
+    AddNeighbour,
     AnnotationKind,
     AnnotationOptions,
     AnnotationReport,
@@ -22,6 +24,7 @@ from penstock.routing import (
     LocalSubscription,
     MessageReceived,
     NeighbourDistrusted,
+    Pattern,
     Publish,
     Router,
     RouterOutput,
@@ -30,6 +33,8 @@ from penstock.routing import (
 )
 from penstock.routing.annotation_gain import AnnotationGain
 from penstock.routing.annotation_header import (
+    ANNOTATION_VERSION,
+    DOCUMENT_DIGEST,
     AnnotationError,
     attestation,
     decode_header,
@@ -45,7 +50,7 @@ from penstock.routing.limits import (
 )
 from penstock.routing.reference import annotation_header as reference
 from penstock.routing.reference.match_list import MatchList, encode_match_list
-from support.routing.one_router import NOW, document, receive
+from support.routing.one_router import NOW, document, receive, snapshot
 
 ATTESTED = attestation("wire/7", 100, b"l" * 8)
 SET = b"s" * 16
@@ -365,7 +370,46 @@ def test_routers_report_what_annotations_saved() -> None:
     receive(pair.first, "r2", reports[0])
 
 
+def test_documents_that_are_not_read_are_counted_like_others() -> None:
+    pair = Pair(["/a[b]", "//c", "/x"])
+    later = NOW + timedelta(days=1)
+    inactive = LocalSubscription(id="later", subscriber="ben", query="/a", starts_at=later)
+    changes = [
+        *pair.second.receive(AddNeighbour(neighbour="r3"), NOW),
+        *pair.second.receive(LinkUp(neighbour="r3"), NOW),
+        *receive(pair.second, "r3", snapshot(1, [Pattern.of_path("/a/b")])),
+        *pair.second.receive(Subscribe(subscriptions=(inactive,)), NOW),
+    ]
+    for output in changes:
+        if isinstance(output, SendMessage) and output.neighbour == "r1":
+            receive(pair.first, "r2", output.message)
+    before = pair.second.counters
+    (forwarded,) = pair.publish(document(b"<a><b/><c/></a>"))
+    outputs = receive(pair.second, "r1", forwarded)
+    assert deliveries(outputs) == ["s0", "s1"]
+    (sent,) = [each.message for each in outputs if isinstance(each, SendMessage)]
+    assert sent == ForwardedDocument(document=forwarded.document), "r3 is not authenticated"
+    after = pair.second.counters
+    changed = {
+        name: getattr(after, name) - getattr(before, name)
+        for name in after.__slots__
+        if getattr(after, name) != getattr(before, name)
+    }
+    assert changed == {"received": 1, "matched": 1, "not_read": 1, "deliveries": 2, "forwards": 1}
+
+
 # The header
+
+
+@given(st.text(), st.integers(0, 1 << 40))
+def test_the_native_attestation_is_the_reference_one(identity: str, size: int) -> None:
+    try:
+        identity.encode()
+    except UnicodeEncodeError:
+        return  # identities have an encoding
+    expected = reference.attestation(ANNOTATION_VERSION, identity, size, b"l" * 8)
+    assert attestation(identity, size, b"l" * 8) == expected
+    assert expected[DOCUMENT_DIGEST] == reference.identity_digest(identity)
 
 
 def test_headers_are_bounded() -> None:

@@ -20,7 +20,7 @@ from penstock.routing.reference.match_list import (
     encode_match_list,
 )
 from penstock.routing.reference.route_table import ReferenceRouteTable
-from penstock.routing.routes import LOCAL, Container, Routes, RouteTable
+from penstock.routing.routes import LOCAL, Container, PassedOn, Routes, RouteTable
 
 pytestmark = pytest.mark.skipif(native is None, reason="compares with the native core")
 
@@ -114,6 +114,16 @@ def test_tables_agree_on_lists(
         decided = table.of_header(1, header, b"attested", b"set")
         recipients = tuple(map(_recipient, routes[-1].local))
         assert decided == (None if routes[-1].is_undecided else (recipients, headers))
+        assert table.passed_on() == PassedOn()
+        assert table.pass_on(1, header, b"attested", b"set") == decided
+        if decided is not None:
+            assert table.passed_on() == PassedOn(
+                documents=1,
+                unmatched=int(not recipients and not headers),
+                recipients=len(recipients),
+                headers=len(headers),
+                header_bytes=sum(len(each) for _, each in headers),
+            )
         without_list = encode_header(b"attested", b"set", {9: match_list})
         assert table.of_header(1, without_list, b"attested", b"set") is None
         split = tuple(map(sorted, table.split_match_list(1, match_list)))
@@ -175,6 +185,36 @@ def _comparable(routes: Routes) -> Routes:
     return routes._replace(
         local=list(routes.local), forwards=list(routes.forwards), unknown=list(routes.unknown)
     )
+
+
+def test_recipients_follow_changes_of_local_targets() -> None:
+    digests = [bytes([number]) * 16 for number in range(1, 5)]
+    header = encode_header(
+        b"attested",
+        b"set",
+        {MATCH_LIST_SECTION: encode_match_list(MatchList([0, 1, 2, 3]))},
+    )
+    for table in (NativeRouteTable(), ReferenceRouteTable()):
+        table.announce(1, digests, [])
+
+        def recipients(of: RouteTable = table) -> list[str]:
+            of.set_containers(1, [])
+            decided = of.pass_on(1, header, b"attested", b"set")
+            assert decided is not None
+            return [each.id for each in decided[0]]
+
+        for number in (7, 3):
+            table.add(LOCAL, [(number, digests[number % 4])])
+            table.set_recipients({number: _recipient(number)})
+        assert recipients() == ["s3", "s7"]
+        table.add(LOCAL, [(5, digests[0])])
+        table.set_recipients({5: _recipient(5)})
+        assert recipients() == ["s3", "s5", "s7"]
+        table.remove([3])
+        assert recipients() == ["s5", "s7"]
+        table.set_recipients({5: _recipient(50)})
+        assert recipients() == ["s50", "s7"]
+        assert table.passed_on()[:3] == (4, 0, 9)
 
 
 def test_a_target_below_no_announced_pattern_is_never_lost() -> None:
