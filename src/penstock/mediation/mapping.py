@@ -47,6 +47,9 @@ class Mapping:
     transformed: Transformed = field(init=False, compare=False, repr=False)
     """The transformed local schema."""
 
+    _digest: str = field(init=False, compare=False, repr=False, default="")
+    """:attr:`digest`, once it was computed: routers ask for it with every document."""
+
     def __post_init__(self, wheres: Mapped[Operator, Where] | None) -> None:
         ordered = tuple(_in_order(self.local, self.operators))
         object.__setattr__(self, "operators", ordered)
@@ -94,7 +97,10 @@ class Mapping:
     @property
     def digest(self) -> str:
         """A digest of schema and operators; routers cache mappings by it."""
-        return f"sha256:{hashlib.sha256(self.to_text().encode()).hexdigest()}"
+        if not self._digest:
+            digest = hashlib.sha256(self.to_text().encode()).hexdigest()
+            object.__setattr__(self, "_digest", f"sha256:{digest}")
+        return self._digest
 
     def is_blocking(self, operator: Operator) -> bool:
         """Whether a streaming rewriter must buffer events for this operator."""

@@ -23,6 +23,7 @@ import struct
 import zlib
 from collections.abc import Mapping
 from dataclasses import astuple
+from functools import lru_cache
 from typing import Final
 
 from penstock.documents import Limits
@@ -136,6 +137,7 @@ def match_list_of(header: bytes) -> bytes:
     return header[LIST_HEADER_BYTES - _CHECKSUM.size : -_CHECKSUM.size]
 
 
+@lru_cache(maxsize=16)
 def limits_digest(limits: Limits) -> bytes:
     """The digest by which routers compare their limits."""
     return hashlib.blake2b(repr(astuple(limits)).encode(), digest_size=8).digest()
