@@ -43,7 +43,12 @@ class Scale:
     lengths: tuple[int, ...]
     tree_depths: tuple[int, ...]
     per_router: int
-    """Subscriptions of each router, where it does not vary."""
+    """Subscriptions of each router of a chain, where it does not vary."""
+
+    per_tree_router: int
+    """Subscriptions of each router of a tree. All cores are in one process, and every router of 63
+    has announced sets over the subscriptions of the others: with 1,000 each, they take tens of
+    gigabytes."""
 
     subscriptions: tuple[int, ...]
     percents: tuple[float, ...]
@@ -62,6 +67,7 @@ FULL = Scale(
     lengths=(2, 3, 4, 5, 6, 7, 8),
     tree_depths=(2, 3, 4, 5, 6),
     per_router=1_000,
+    per_tree_router=100,
     subscriptions=(100, 1_000, 10_000, 100_000),
     percents=(0.1, 1, 5, 20, 50),
     pool=100_000,
@@ -73,6 +79,7 @@ QUICK = Scale(
     lengths=(2, 4, 8),
     tree_depths=(2, 3),
     per_router=60,
+    per_tree_router=60,
     subscriptions=(20, 100),
     percents=(5, 50),
     pool=2_000,
@@ -224,7 +231,7 @@ class Experiment:
         rows = []
         for depth in self.scale.tree_depths:
             self.progress(f"lab piggyback: tree of {2**depth - 1} routers")
-            rows.append((2**depth - 1, *self._both(binary_tree(depth), self.scale.per_router)))
+            rows.append((2**depth - 1, *self._both(binary_tree(depth), self.scale.per_tree_router)))
         return self._speedups("tree", "Binary trees of routers", "routers", rows, "routers")
 
     def by_subscriptions(self) -> ResultTable:
