@@ -22,7 +22,7 @@ use crate::matching::matcher::PathMatcher;
 use crate::path_index::segment::Segment;
 use crate::reader::{Reader, ReaderOptions};
 use crate::relations::{contains, CompiledQuery, Domain};
-use crate::select::{Selection, SelectionOptions, Selector};
+use crate::select::{QuerySteps, Selection, SelectionOptions, Selector};
 use crate::subscription_store::file_format::OpenError;
 use crate::subscription_store::header_tests::{HeaderField, HeaderTests};
 use crate::subscription_store::numbering::NumberedSnapshot;
@@ -173,7 +173,8 @@ fn is_matched(selector: &Selector, document: &str) -> bool {
         steps_max: CHECK_STEPS_MAX,
         ..SelectionOptions::default()
     };
-    let mut selection = Selection::new(&[selector], options);
+    let steps = QuerySteps::new(&[selector]);
+    let mut selection = Selection::new(&steps, options);
     let read =
         Reader::new(ReaderOptions::default()).read_slice(document.as_bytes(), &mut selection);
     read.is_ok() && selection.finish().iter().any(|result| result.matched)

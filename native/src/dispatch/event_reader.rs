@@ -14,7 +14,9 @@ use crate::label_paths::collector::{LabelPathCollector, LabelPathRequest};
 use crate::reader::{Reader, ReaderOptions, Summary};
 use crate::rewriting::fragment_extractor::{fragments_for, FragmentExtractor, FragmentRequest};
 use crate::rewriting::{ForestSelection, Mapping, Rewriter, RewriterBuffers, Rewritten};
-use crate::select::{QueryResult, SelectedNode, Selection, SelectionOptions, Selector};
+use crate::select::{
+    QueryResult, QuerySteps, SelectedNode, Selection, SelectionOptions, SelectionResult,
+};
 use crate::subscription_store::header_tests::{HeaderField, HEADER_URI};
 use crate::xpath::ast::Kind;
 
@@ -213,18 +215,18 @@ impl EventReader {
     pub(crate) fn evaluate(
         &mut self,
         source: &mut EventSource<'_, '_>,
-        selectors: &[&Selector],
+        steps: &QuerySteps<'_>,
         options: SelectionOptions,
-    ) -> Result<(Vec<QueryResult>, Evaluated), MatchError> {
+    ) -> Result<(SelectionResult, Evaluated), MatchError> {
         let Some(mapping) = source.mapping else {
-            let mut selection = Selection::new(selectors, options);
+            let mut selection = Selection::new(steps, options);
             let read = self.read_prefix(source.document, source.stop_at, None, &mut selection);
             return match Evaluated::of(read)? {
-                complete @ Evaluated::Complete(_) => Ok((selection.finish(), complete)),
+                complete @ Evaluated::Complete(_) => Ok((selection.finish_with_steps(), complete)),
                 interrupted => Ok((selection.interrupt(), interrupted)),
             };
         };
-        let forest = ForestSelection::new(selectors, options);
+        let forest = ForestSelection::new(steps, options);
         self.begin_rewriting(mapping);
         let mut rewriter = Rewriter::new(mapping, &mut self.rewriting, self.depth_max, forest);
         let read = source.document.read(&mut self.reader, &mut rewriter);
@@ -233,15 +235,16 @@ impl EventReader {
         if let Evaluated::Interrupted { .. } = evaluated {
             return Ok((rewritten.handler.interrupt(), evaluated));
         }
-        let mut outcomes = rewritten.handler.finish();
-        for node in outcomes.iter_mut().flat_map(|outcome| &mut outcome.nodes) {
+        let mut selected = rewritten.handler.finish();
+        let outcomes = selected.queries.iter_mut();
+        for node in outcomes.flat_map(|outcome| &mut outcome.nodes) {
             if let Some(name) = rewritten.provenance.original_name(node.spans[0]) {
                 let (uri, local) = mapping.name(name);
                 node.name = Some(ExpandedName::new((uri.into(), local.into())));
             }
             node.spans = rewritten.provenance.resolve(&node.spans);
         }
-        Ok((outcomes, evaluated))
+        Ok((selected, evaluated))
     }
 
     /// Cuts the selected nodes of each query out of the original: one fragment for each distinct

@@ -4,7 +4,9 @@ use foldhash::fast::RandomState;
 use hashbrown::{HashMap, HashSet};
 
 use crate::events::NameId;
-use crate::select::{ResultDetail, SelectedNode, Selection, SelectionOptions, Selector};
+use crate::select::{
+    QuerySteps, ResultDetail, SelectedNode, Selection, SelectionOptions, Selector,
+};
 use crate::xpath::ast::Kind;
 
 use super::node_id::NodeId;
@@ -116,7 +118,8 @@ impl DocumentTree {
             selected_bytes_max: u64::MAX,
             ..SelectionOptions::default()
         };
-        let mut selection = Selection::new(&[selector], options);
+        let steps = QuerySteps::new(&[selector]);
+        let mut selection = Selection::new(&steps, options);
         self.replay(top, &mut selection)
             .map_err(|stop| TreeError::Stopped(stop.code, stop.message))?;
         Ok(selection.finish().pop().expect("one query").nodes)

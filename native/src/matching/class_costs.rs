@@ -1,11 +1,14 @@
-//! The costs of classes: the steps of a document, by the parts of the index that its classes use.
+//! The costs of classes: the steps of a document, by the parts that its classes use.
 
-use crate::matching::class_parts::ClassParts;
-use crate::matching::work_meter::Attribution;
+/// The parts that classes use: of the index, or of the table of steps that verifies them.
+pub(super) trait PartsOfClasses {
+    /// The numbers of the parts of a class.
+    fn parts_of(&self, class: u32) -> &[u32];
+}
 
-/// The costs of the classes of a segment that took part in a document.
+/// The costs of the classes that took part in a document.
 pub(super) struct ClassCosts<'p> {
-    parts: &'p ClassParts,
+    parts: &'p dyn PartsOfClasses,
     /// The classes that took part, ascending.
     classes: Vec<u32>,
     /// By number of a part.
@@ -21,30 +24,24 @@ struct PartCost {
 }
 
 impl<'p> ClassCosts<'p> {
-    /// The costs of the classes of a segment, except those that `is_set_aside`.
+    /// The costs of `classes`, ascending; `steps` are those of the parts, by number.
     pub fn new(
-        parts: &'p ClassParts,
-        attribution: &Attribution,
-        is_set_aside: impl Fn(u32) -> bool,
+        parts: &'p dyn PartsOfClasses,
+        steps: impl Iterator<Item = u64>,
+        classes: Vec<u32>,
     ) -> ClassCosts<'p> {
-        let steps = attribution.nodes.iter().chain(&attribution.operands);
-        let cost = |&steps: &u64| PartCost {
+        let cost = |steps| PartCost {
             steps,
             users: 0,
             is_paid: false,
         };
         let mut by_part: Vec<PartCost> = steps.map(cost).collect();
-        let classes = (0..parts.class_count()).filter(|&class| !is_set_aside(class));
-        let classes: Vec<u32> = classes.collect();
-        // Nothing was attributed if the document was stopped before.
-        if by_part.is_empty() {
-            let nothing = parts
-                .highest_number()
-                .map_or(0, |number| number as usize + 1);
-            by_part = vec![cost(&0); nothing];
-        }
         for &class in &classes {
-            for &part in parts.numbers_of(class) {
+            for &part in parts.parts_of(class) {
+                // Nothing was attributed if the document was stopped before.
+                if part as usize >= by_part.len() {
+                    by_part.resize(part as usize + 1, cost(0));
+                }
                 by_part[part as usize].users += 1;
             }
         }
@@ -55,9 +52,10 @@ impl<'p> ClassCosts<'p> {
         }
     }
 
-    /// The steps of all parts.
+    /// The steps of all parts that the classes use.
     pub fn total(&self) -> f64 {
-        self.by_part.iter().map(|part| part.steps as f64).sum()
+        let used = self.by_part.iter().filter(|part| part.users > 0);
+        used.map(|part| part.steps as f64).sum()
     }
 
     /// Each class with its share of the steps, if those of a part are divided equally among the
@@ -79,7 +77,7 @@ impl<'p> ClassCosts<'p> {
     }
 
     fn parts_of(&self, class: u32) -> impl Iterator<Item = &PartCost> {
-        let numbers = self.parts.numbers_of(class).iter();
+        let numbers = self.parts.parts_of(class).iter();
         numbers.map(|&part| &self.by_part[part as usize])
     }
 
@@ -91,7 +89,7 @@ impl<'p> ClassCosts<'p> {
 
     /// Pays the parts of a class: other classes may use them at no further cost.
     pub fn pay(&mut self, class: u32) {
-        for &part in self.parts.numbers_of(class) {
+        for &part in self.parts.parts_of(class) {
             self.by_part[part as usize].is_paid = true;
         }
     }

@@ -4,6 +4,7 @@
 //! They are needed only for documents that spend their work budget. Finding them takes longer than
 //! such a document if it is short, so a worker keeps them.
 
+use crate::matching::class_costs::PartsOfClasses;
 use crate::matching::NONE;
 use crate::path_index::segment::{Condition, OperandRecord, Segment, DIRECT_CLASS, ROOT, VERIFY};
 
@@ -101,20 +102,17 @@ impl ClassParts {
         self.starts.len() as u32 - 1
     }
 
-    /// The trie nodes of a class, and its operands, numbered after all trie nodes.
-    pub(super) fn numbers_of(&self, class: u32) -> &[u32] {
-        let [start, end] = [class, class + 1].map(|at| self.starts[at as usize] as usize);
-        &self.numbers[start..end]
-    }
-
-    /// The greatest number of a part.
-    pub(super) fn highest_number(&self) -> Option<u32> {
-        self.numbers.iter().copied().max()
-    }
-
     /// The branches of all classes, sorted by class.
     pub(super) fn branches(&self) -> &[BranchEnd] {
         &self.branches
+    }
+}
+
+impl PartsOfClasses for ClassParts {
+    /// The trie nodes of a class, and its operands, numbered after all trie nodes.
+    fn parts_of(&self, class: u32) -> &[u32] {
+        let [start, end] = [class, class + 1].map(|at| self.starts[at as usize] as usize);
+        &self.numbers[start..end]
     }
 }
 

@@ -16,7 +16,7 @@ use crate::dispatch::outcome::{Counters, MatchError, Matched};
 use crate::dispatch::worker_pool::{align_with_snapshot, Pool};
 use crate::dispatch::DocumentMatcher;
 use crate::matching::automaton_engine::AutomatonEngine;
-use crate::matching::class_costs::ClassCosts;
+use crate::matching::class_costs::{ClassCosts, PartsOfClasses};
 use crate::matching::class_parts::ClassParts;
 use crate::matching::engine::PathEngine;
 use crate::matching::segment_run::WorkBudget;
@@ -26,7 +26,8 @@ use crate::path_index::segment::Segment;
 use crate::path_index::subscription_index::PathSnapshot;
 use crate::reader::{Limits, Summary};
 use crate::select::{
-    explain, Explanation, QueryResult, ResultDetail, SelectedNode, SelectionOptions, Selector,
+    explain, Explanation, QueryParts, QueryResult, QuerySteps, ResultDetail, SelectedNode,
+    SelectionOptions, Selector,
 };
 use crate::subscription_store::class_set::ClassSet;
 use crate::subscription_store::header_tests::HeaderField;
@@ -168,7 +169,9 @@ impl<E: PathEngine> PathMatcher<E> {
             let parts = self.parts_of_classes(&mut worker.class_parts);
             let of_views = attributions.iter().zip(&parts).enumerate();
             let costs = of_views.map(|(view, (attribution, parts))| {
-                ClassCosts::new(parts, attribution, |class| set_aside.contains(view, class))
+                let steps = attribution.nodes.iter().chain(&attribution.operands);
+                let classes = (0..parts.class_count()).filter(|&at| !set_aside.contains(view, at));
+                ClassCosts::new(&**parts, steps.copied(), classes.collect())
             });
             set_aside.add_most_expensive_of(costs.collect(), work.share_read(spent_at));
             worker.restricted = Some(match set_aside.leaves_none() {
@@ -328,41 +331,47 @@ impl<E: PathEngine> PathMatcher<E> {
         // The views and numbers of `set_aside` are 0 and positions in `classes`.
         let mut set_aside = SetAside::default();
         let mut open: Vec<u32> = (0..classes.len() as u32).collect();
-        let preparation = |&at: &u32| ((0, at), selectors[at as usize].preparation_steps() as f64);
-        let preparations: Vec<((usize, u32), f64)> = open.iter().map(preparation).collect();
-        let total: f64 = preparations.iter().map(|(_, steps)| steps).sum();
-        if total > work.steps as f64 / 2.0 {
-            set_aside.add_most_expensive(preparations, work.steps as f64 / total);
-        }
         loop {
             open.retain(|&at| !set_aside.contains(0, at));
             if open.is_empty() {
                 return Ok((results, steps, None));
+            }
+            let evaluated = open.iter().map(|&at| &*selectors[at as usize]);
+            let evaluated: Vec<&Selector> = evaluated.collect();
+            let table = QuerySteps::new(&evaluated);
+            let preparation = table.preparation();
+            let total = preparation.iter().sum::<u64>() as f64;
+            if set_aside.is_empty() && total > work.steps as f64 / 2.0 {
+                let parts = EvaluatedParts::new(&table, &open);
+                let costs = ClassCosts::new(&parts, preparation.into_iter(), open.clone());
+                set_aside.add_most_expensive_of(vec![costs], work.steps as f64 / total);
+                continue;
             }
             let options = SelectionOptions {
                 detail,
                 steps_max: set_aside.reading_steps(&work) as u64,
                 ..SelectionOptions::default()
             };
-            let evaluated = open.iter().map(|&at| &*selectors[at as usize]);
-            let evaluated: Vec<&Selector> = evaluated.collect();
-            let (outcomes, read) = worker.reader.evaluate(source, &evaluated, options)?;
-            steps += outcomes.iter().map(|outcome| outcome.steps).sum::<u64>();
+            let (selected, read) = worker.reader.evaluate(source, &table, options)?;
+            steps += selected.total_steps();
+            let costs = selected.costs().to_vec();
             let is_complete = matches!(read, Evaluated::Complete(_));
-            let mut costs = Vec::new();
-            for (&at, outcome) in open.iter().zip(outcomes) {
+            for (&at, outcome) in open.iter().zip(selected.queries) {
                 // What matched so far matches.
                 if is_complete || (detail == ResultDetail::MatchOnly && outcome.matched) {
                     results[at as usize] = Some(outcome);
-                } else {
-                    costs.push(((0, at), outcome.cost as f64));
                 }
             }
             match read {
                 Evaluated::Complete(summary) => return Ok((results, steps, Some(summary))),
                 Evaluated::Interrupted { offset } => {
-                    open.retain(|&at| results[at as usize].is_none());
-                    set_aside.add_most_expensive(costs, work.share_read(offset));
+                    let parts = EvaluatedParts::new(&table, &open);
+                    let undecided = open.iter().copied();
+                    let undecided = undecided.filter(|&at| results[at as usize].is_none());
+                    let undecided: Vec<u32> = undecided.collect();
+                    let costs = ClassCosts::new(&parts, costs.into_iter(), undecided.clone());
+                    set_aside.add_most_expensive_of(vec![costs], work.share_read(offset));
+                    open = undecided;
                 }
             }
         }
@@ -376,6 +385,7 @@ impl<E: PathEngine> PathMatcher<E> {
     ) -> Result<Vec<Arc<Selector>>, MatchError> {
         if worker.selectors.len() > SELECTORS_CACHED_MAX {
             worker.selectors.clear();
+            worker.compiler.clear();
         }
         let mut selectors: Vec<Arc<Selector>> = Vec::with_capacity(classes.len());
         for &(at, class) in classes {
@@ -384,7 +394,7 @@ impl<E: PathEngine> PathMatcher<E> {
                 Entry::Occupied(known) => Arc::clone(known.get()),
                 Entry::Vacant(new) => {
                     let query = segment.query_of(class)?;
-                    Arc::clone(new.insert(Arc::new(Selector::compile(&query))))
+                    Arc::clone(new.insert(Arc::new(worker.compiler.compile(&query))))
                 }
             });
         }
@@ -446,7 +456,8 @@ impl<E: PathEngine> PathMatcher<E> {
             // No query remains, but the document must be well-formed.
             None => {
                 let options = SelectionOptions::default();
-                match worker.reader.evaluate(source, &[], options)?.1 {
+                let nothing = QuerySteps::new(&[]);
+                match worker.reader.evaluate(source, &nothing, options)?.1 {
                     Evaluated::Complete(summary) => summary,
                     Evaluated::Interrupted { .. } => unreachable!("no query spends the budget"),
                 }
@@ -473,6 +484,30 @@ impl<E: PathEngine> PathMatcher<E> {
             worker.reader.read_original(document, selection).map(drop)
         })?;
         Ok((query, explanation))
+    }
+}
+
+/// The parts of a table of steps that classes use; each class is a position in a list of classes.
+struct EvaluatedParts<'o> {
+    /// The classes whose queries are in the table, ascending.
+    classes: &'o [u32],
+    parts: QueryParts,
+}
+
+impl<'o> EvaluatedParts<'o> {
+    fn new(table: &QuerySteps<'_>, classes: &'o [u32]) -> EvaluatedParts<'o> {
+        EvaluatedParts {
+            classes,
+            parts: table.parts_of_queries(),
+        }
+    }
+}
+
+impl PartsOfClasses for EvaluatedParts<'_> {
+    fn parts_of(&self, class: u32) -> &[u32] {
+        let query = self.classes.binary_search(&class);
+        self.parts
+            .of_query(query.expect("its query is in the table"))
     }
 }
 

@@ -20,7 +20,7 @@ use crate::matching::segment_run::RunLimits;
 use crate::matching::worker::MatcherOptions;
 use crate::path_index::subscription_index::PathIndex;
 use crate::reader::{Reader, ReaderOptions};
-use crate::select::{Selection, SelectionOptions, Selector};
+use crate::select::{QuerySteps, Selection, SelectionOptions, Selector};
 use crate::subscription_store::header_tests::HeaderTests;
 use crate::xpath::{normalise, parse, Namespaces};
 
@@ -164,7 +164,8 @@ fn expected(queries: &[String], document: &str) -> Vec<String> {
         |query: &String| Selector::compile(&parse(query, &Namespaces::default()).expect("a query"));
     let selectors: Vec<Selector> = queries.iter().map(compile).collect();
     let borrowed: Vec<&Selector> = selectors.iter().collect();
-    let mut selection = Selection::new(&borrowed, SelectionOptions::default());
+    let steps = QuerySteps::new(&borrowed);
+    let mut selection = Selection::new(&steps, SelectionOptions::default());
     Reader::new(ReaderOptions::default())
         .read_slice(document.as_bytes(), &mut selection)
         .expect("well-formed");

@@ -12,7 +12,7 @@ use crate::matching::engine::PathEngine;
 use crate::matching::segment_run::RunLimits;
 use crate::path_index::segment::Segment;
 use crate::reader::ReaderOptions;
-use crate::select::Selector;
+use crate::select::{Selector, SelectorCompiler};
 
 /// Options of a path matcher.
 #[derive(Clone, Debug, PartialEq)]
@@ -35,6 +35,8 @@ pub struct PathWorker<E: PathEngine = AutomatonEngine> {
     pub(super) class_parts: HashMap<u64, Arc<ClassParts>>,
     /// Compiled queries for exact evaluation, by segment serial and class.
     pub(super) selectors: HashMap<(u64, u32), Arc<Selector>>,
+    /// Has compiled `selectors`, so that their equal parts are shared.
+    pub(super) compiler: SelectorCompiler,
     /// Buffer for the handles of one document.
     pub(super) handles: Vec<u32>,
 }
@@ -49,6 +51,7 @@ impl<E: PathEngine> WorkerState for PathWorker<E> {
             restricted: None,
             class_parts: HashMap::new(),
             selectors: HashMap::new(),
+            compiler: SelectorCompiler::default(),
             handles: Vec::new(),
         }
     }

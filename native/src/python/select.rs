@@ -4,7 +4,9 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
 use crate::reader::{Reader, ReaderOptions};
-use crate::select::{ResultDetail, SelectedNode, Selection, SelectionOptions, Selector};
+use crate::select::{
+    QuerySteps, ResultDetail, SelectedNode, Selection, SelectionOptions, Selector,
+};
 use crate::xpath::ast::Kind;
 use crate::xpath::{parse, Namespaces};
 
@@ -32,7 +34,8 @@ pub fn select(
             detail: ResultDetail::AllNodes,
             ..SelectionOptions::default()
         };
-        let mut selection = Selection::new(&[&selector], options);
+        let steps = QuerySteps::new(&[&selector]);
+        let mut selection = Selection::new(&steps, options);
         Reader::new(ReaderOptions::default())
             .read_slice(document, &mut selection)
             .map_err(|refusal| PyValueError::new_err((refusal.code, refusal.message)))?;

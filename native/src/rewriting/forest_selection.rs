@@ -1,51 +1,41 @@
 //! Evaluates queries on a rewritten document, which may consist of several trees.
 
 use crate::events::{Context, Handler, Span, StartElement, Stop};
-use crate::select::{QueryResult, Selection, SelectionOptions, Selector};
+use crate::select::{QuerySteps, Selection, SelectionOptions, SelectionResult};
 
 /// Evaluates queries on each tree of a forest separately.
-pub struct ForestSelection<'a, 's> {
-    selectors: &'s [&'a Selector],
+pub struct ForestSelection<'a> {
+    steps: &'a QuerySteps<'a>,
     options: SelectionOptions,
     /// The evaluation of the current tree.
     tree: Option<Selection<'a>>,
     depth: u64,
-    results: Vec<QueryResult>,
+    result: SelectionResult,
 }
 
-impl<'a, 's> ForestSelection<'a, 's> {
-    /// Evaluates `selectors`; the results come in the same order.
-    pub fn new(selectors: &'s [&'a Selector], options: SelectionOptions) -> Self {
+impl<'a> ForestSelection<'a> {
+    /// Evaluates the queries of `steps`; the results come in the same order.
+    pub fn new(steps: &'a QuerySteps<'a>, options: SelectionOptions) -> Self {
         Self {
-            selectors,
+            steps,
             options,
             tree: None,
             depth: 0,
-            results: vec![QueryResult::default(); selectors.len()],
+            result: SelectionResult::empty(steps),
         }
     }
 
     /// The results on all trees together.
-    pub fn finish(self) -> Vec<QueryResult> {
-        self.results
+    pub fn finish(self) -> SelectionResult {
+        self.result
     }
 
     /// The results so far of a document that was stopped.
-    pub fn interrupt(mut self) -> Vec<QueryResult> {
+    pub fn interrupt(mut self) -> SelectionResult {
         if let Some(tree) = self.tree.take() {
-            self.add(tree.interrupt());
+            self.result.add(tree.interrupt());
         }
-        self.results
-    }
-
-    fn add(&mut self, results: Vec<QueryResult>) {
-        for (total, own) in self.results.iter_mut().zip(results) {
-            total.matched |= own.matched;
-            total.count += own.count;
-            total.nodes.extend(own.nodes);
-            total.steps += own.steps;
-            total.cost += own.cost;
-        }
+        self.result
     }
 
     fn tree(&mut self) -> &mut Selection<'a> {
@@ -53,7 +43,7 @@ impl<'a, 's> ForestSelection<'a, 's> {
     }
 }
 
-impl Handler for ForestSelection<'_, '_> {
+impl Handler for ForestSelection<'_> {
     const SPANS: bool = true;
 
     fn start_element(
@@ -62,7 +52,7 @@ impl Handler for ForestSelection<'_, '_> {
         element: &StartElement<'_>,
     ) -> Result<(), Stop> {
         if self.depth == 0 {
-            self.tree = Some(Selection::new(self.selectors, self.options));
+            self.tree = Some(Selection::new(self.steps, self.options));
         }
         self.depth += 1;
         self.tree().start_element(context, element)
@@ -73,10 +63,10 @@ impl Handler for ForestSelection<'_, '_> {
         self.depth -= 1;
         if self.depth == 0 {
             let tree = self.tree.take().expect("a tree has just ended");
-            let results = tree.finish();
-            let steps: u64 = results.iter().map(|result| result.steps).sum();
-            self.options.steps_max = self.options.steps_max.saturating_sub(steps);
-            self.add(results);
+            let result = tree.finish_with_steps();
+            let steps_max = self.options.steps_max;
+            self.options.steps_max = steps_max.saturating_sub(result.total_steps());
+            self.result.add(result);
         }
         Ok(())
     }

@@ -1,6 +1,7 @@
 //! What nodes contribute to the bindings above them.
 
 use super::accumulator::{ComparedValue, Side};
+use super::end_set::{EndRange, EndSet};
 use super::query_result::SelectedNode;
 
 /// Number of a node in [`CandidateNodes`].
@@ -9,8 +10,8 @@ pub(super) type CandidateId = u32;
 /// The contribution of a node at the end of a path, on its way up.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Candidate {
-    /// The path selects a node.
-    Existence,
+    /// The branch with this end selects a node. A nested path has a single end, 0.
+    Existence(u32),
     /// The path selects the node with this document-order number; whether its value passes the test.
     First(u64, bool),
     /// The path selects this node, if every predicate above it holds.
@@ -22,7 +23,10 @@ pub(super) enum Candidate {
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Collected {
     Nothing,
+    /// All branches through the step select a node.
     Existence,
+    /// Some of the branches through the step select a node.
+    ExistenceFor(EndSet),
     /// The first node in document order so far, and whether its value passes the test.
     First(u64, bool),
     /// Held nodes. Never stored once the predicates hold: the nodes are forwarded at once.
@@ -30,11 +34,51 @@ pub(super) enum Collected {
 }
 
 impl Collected {
-    pub fn of(candidate: Candidate) -> Self {
-        match candidate {
-            Candidate::Existence => Self::Existence,
-            Candidate::First(order, passes) => Self::First(order, passes),
-            Candidate::Node(node) => Self::Nodes(vec![node]),
+    /// Adds that the branch with this end selects a node; `ends` are those of the step. Whether it is
+    /// new.
+    pub fn add_existence(&mut self, end: u32, ends: EndRange) -> bool {
+        match self {
+            Self::Existence => return false,
+            _ if ends.count == 1 => *self = Self::Existence,
+            Self::ExistenceFor(set) => {
+                let is_new = set.insert(end);
+                if set.is_full() {
+                    *self = Self::Existence;
+                }
+                return is_new;
+            }
+            _ => {
+                let mut set = EndSet::new(ends);
+                set.insert(end);
+                *self = Self::ExistenceFor(set);
+            }
+        }
+        true
+    }
+
+    /// Adds a node, which has one holder more.
+    pub fn add_node(&mut self, node: CandidateId) {
+        match self {
+            Self::Nodes(nodes) => nodes.push(node),
+            _ => *self = Self::Nodes(vec![node]),
+        }
+    }
+
+    /// Whether the existence of a node is known for all branches through a step that continues the
+    /// path; `ends` are those of that step.
+    pub fn has_existence(&self, ends: EndRange) -> bool {
+        match self {
+            Self::Existence => true,
+            Self::ExistenceFor(set) => set.contains_all(ends),
+            Self::Nothing | Self::First(..) | Self::Nodes(_) => false,
+        }
+    }
+
+    /// The number of held nodes.
+    pub fn node_count(&self) -> usize {
+        match self {
+            Self::Nodes(nodes) => nodes.len(),
+            _ => 0,
         }
     }
 }
@@ -42,8 +86,8 @@ impl Collected {
 /// What is known about the node of a candidate.
 #[derive(Debug)]
 pub(super) enum CandidateNode {
-    /// A branch of the query selects it.
-    Selected(SelectedNode),
+    /// The branches with this end select it.
+    Selected(u32, SelectedNode),
     /// It is counted; its document-order number.
     Counted(u64),
     /// It is compared with the nodes of another path.
@@ -54,7 +98,7 @@ impl CandidateNode {
     /// The bytes of its value, roughly.
     fn bytes(&self) -> usize {
         match self {
-            Self::Selected(_) | Self::Counted(_) => 0,
+            Self::Selected(..) | Self::Counted(_) => 0,
             Self::Compared(_, value) => value.bytes(),
         }
     }
@@ -129,10 +173,11 @@ impl CandidateNodes {
         });
     }
 
-    /// Takes the node out of its slot because it is selected; `None` if it was selected before.
-    pub fn select(&mut self, id: CandidateId) -> Option<SelectedNode> {
+    /// Takes the node out of its slot because the branches with this end select it; `None` if they did
+    /// before.
+    pub fn select(&mut self, id: CandidateId) -> Option<(u32, SelectedNode)> {
         match self.slots[id as usize].node.take()? {
-            CandidateNode::Selected(node) => Some(node),
+            CandidateNode::Selected(end, node) => Some((end, node)),
             other => unreachable!("{other:?} belongs to a predicate"),
         }
     }

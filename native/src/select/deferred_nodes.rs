@@ -1,17 +1,15 @@
 //! Nodes whose `last()` predicates are decided when their parent ends.
 
 use super::candidate::Collected;
-use super::open_nodes::BindingId;
-use super::predicate::AtomValue;
 use super::query_steps::StepId;
 
 /// A node that has ended and whose step tests `last()`.
 pub(super) struct DeferredNode {
     pub step: StepId,
-    /// The binding of the preceding step that receives what the node collected.
-    pub target: BindingId,
+    /// The binding or open atom that receives what the node collected.
+    pub target: u32,
     /// The final values of the atoms of its predicates.
-    pub atoms: Box<[AtomValue]>,
+    pub atoms: Box<[Option<bool>]>,
     pub collected: Collected,
 }
 

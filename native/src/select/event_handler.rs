@@ -1,17 +1,17 @@
 //! Evaluates queries on the events of a document: binds nodes to the steps that wait for them.
 
-use crate::events::{Attribute, Context, Handler, Names, Span, StartElement, Stop};
-use crate::xpath::ast::Kind;
+use crate::events::{Attribute, Context, Handler, NameId, Names, Span, StartElement, Stop};
+use crate::xpath::ast::{Axis, Kind};
 
 use super::candidate::{Candidate, CandidateNode};
 use super::node_capture::NodeCapture;
-use super::open_nodes::{BindingId, Verdict, NONE};
+use super::open_nodes::{BindingId, OpenAtomId, Verdict, DOCUMENT_BINDING, NONE};
 use super::pending_steps::{accepts, PendingSteps, ANY_NAME, TEXT};
 use super::propagation::Propagation;
-use super::query_result::{QueryResult, ResultDetail, SelectionOptions};
-use super::query_steps::StepId;
+use super::query_result::{QueryResult, ResultDetail, SelectionOptions, SelectionResult};
+use super::query_steps::{AtomId, QueryStep, QuerySteps, StepId, DOCUMENT};
 use super::query_work::{STEPS_PER_BINDING, STEPS_PER_VISIT};
-use super::selector::{Goal, Selector};
+use super::selector::Goal;
 
 /// Evaluates queries on one document. Read the document with it as the handler, then call
 /// [`Selection::finish`].
@@ -27,6 +27,13 @@ pub struct Selection<'a> {
     reports_leaves: bool,
 }
 
+/// The start tag of the innermost element.
+#[derive(Clone, Copy)]
+struct StartTag<'e> {
+    names: &'e Names,
+    attributes: &'e [Attribute<'e>],
+}
+
 /// The text node being read.
 #[derive(Default)]
 struct OpenText {
@@ -37,17 +44,16 @@ struct OpenText {
 }
 
 impl<'a> Selection<'a> {
-    /// Evaluates `selectors`, which may contain duplicates; the results come in the same order.
-    pub fn new(selectors: &[&'a Selector], options: SelectionOptions) -> Self {
-        let propagation = Propagation::new(selectors, options);
+    /// Evaluates the queries of `steps`; the results come in the same order.
+    pub fn new(steps: &'a QuerySteps<'a>, options: SelectionOptions) -> Self {
         let reports_nodes = options.detail != ResultDetail::MatchOnly;
         let reports_leaves = reports_nodes
-            && propagation.steps.iter().any(|linked| {
-                linked.step.kind != Kind::Element && matches!(linked.step.goal, Some(Goal::Select))
+            && steps.iter().any(|linked| {
+                linked.step.kind != Kind::Element && matches!(linked.goal, Some(Goal::Select))
             });
         let mut selection = Self {
-            pending: PendingSteps::new(propagation.steps.len()),
-            propagation,
+            pending: PendingSteps::new(steps.len()),
+            propagation: Propagation::new(steps, options),
             capture: NodeCapture::new(options.detail),
             order: 0,
             text: OpenText::default(),
@@ -55,32 +61,33 @@ impl<'a> Selection<'a> {
             reports_leaves,
         };
         selection.push_frame();
-        let mut document = 0;
-        for (query, selector) in (0..).zip(selectors) {
-            selection.bind_document(query, document);
-            document += u32::try_from(selector.steps.len()).expect("fewer than 2^32 steps");
-        }
+        selection.bind_document();
         selection
     }
 
-    /// Binds the document node to the first step of a query.
-    fn bind_document(&mut self, query: u32, step: StepId) {
+    fn bind_document(&mut self) {
+        let steps = self.propagation.steps;
         let nodes = &mut self.propagation.nodes;
-        let binding = nodes.push_binding(step, self.propagation.steps[step], NONE);
-        debug_assert_eq!(binding, query, "document bindings are numbered by query");
+        let binding = nodes.push_binding(DOCUMENT, steps.step(DOCUMENT), NONE);
+        debug_assert_eq!(binding, DOCUMENT_BINDING);
         nodes.binding_mut(binding).verdict = Verdict::Holds;
         nodes.publish(binding);
         self.await_next_steps(binding);
     }
 
-    /// The results, in the order of the selectors. The document must have been read to its end.
+    /// The results, in the order of the queries. The document must have been read to its end.
     pub fn finish(self) -> Vec<QueryResult> {
+        self.propagation.finish().queries
+    }
+
+    /// The results, and the steps they took. The document must have been read to its end.
+    pub(crate) fn finish_with_steps(self) -> SelectionResult {
         self.propagation.finish()
     }
 
     /// The results so far of a document that was stopped. Where only the match is reported, a query
     /// that matched so far matches.
-    pub(crate) fn interrupt(self) -> Vec<QueryResult> {
+    pub(crate) fn interrupt(self) -> SelectionResult {
         self.propagation.interrupt()
     }
 
@@ -97,6 +104,7 @@ impl<'a> Selection<'a> {
         let frame = self.propagation.nodes.top();
         let (deferred, pending) = (frame.deferred_mark, frame.pending_mark);
         self.propagation.resolve_deferred(deferred);
+        self.propagation.settle_atoms();
         let (capture, order) = (&self.capture, self.order);
         for binding in self.propagation.nodes.top_bindings() {
             self.propagation
@@ -108,28 +116,33 @@ impl<'a> Selection<'a> {
 
     /// Adds the steps that the node of a new binding waits for.
     fn await_next_steps(&mut self, id: BindingId) {
+        let steps = self.propagation.steps;
         let binding = self.propagation.nodes.binding(id);
         let (depth, outer) = (binding.depth, binding.outer);
-        let linked = self.propagation.steps[binding.step];
-        for &child in &linked.step.children {
-            let step = linked.base + child;
-            let compiled = self.propagation.steps[step].step;
-            self.pending.add_child(step, compiled, id, depth);
+        for step in steps.next_steps(steps.step(binding.step)) {
+            self.await_step(step, id, depth, outer == NONE);
         }
-        // If an outer node is bound to the same step, its descendants are already awaited.
-        if outer == NONE {
-            for &descendant in &linked.step.descendants {
-                let step = linked.base + descendant;
-                let compiled = self.propagation.steps[step].step;
-                self.pending.add_descendant(step, compiled);
-            }
+    }
+
+    /// Adds a step that a binding or open atom waits for, unless it is one to attributes of the node,
+    /// which are there already. If an outer node waits for the step, too, descendants are awaited.
+    fn await_step(&mut self, id: StepId, target: u32, depth: u32, is_outermost: bool) {
+        if !self.propagation.is_live(id) {
+            return;
+        }
+        let step = self.propagation.steps.step(id).step;
+        match step.axis {
+            Axis::Child if step.is_own_attribute() => {}
+            Axis::Child => self.pending.add_child(id, step, target, depth),
+            Axis::Descendant if is_outermost => self.pending.add_descendant(id, step),
+            Axis::Descendant => {}
         }
     }
 
     /// Binds the innermost node, an element, to the steps that wait for it.
-    fn bind_pending(&mut self, names: &Names, element: &StartElement<'_>) {
+    fn bind_pending(&mut self, name: NameId, tag: StartTag<'_>) {
         let depth = self.propagation.nodes.depth();
-        let own = self.pending.list_of(names, element.name);
+        let own = self.pending.list_of(tag.names, name);
         // The current ends of the lists: steps that the element itself waits for are added after them.
         let lists = [own, ANY_NAME].map(|list| {
             let children = self.pending.children(list, depth - 1);
@@ -137,18 +150,18 @@ impl<'a> Selection<'a> {
         });
         for (list, children, descendants) in lists {
             let accepted = |selection: &Self, step: StepId| {
-                let test = &selection.propagation.steps[step].step.test;
-                list != ANY_NAME || accepts(test, names.get(element.name))
+                let test = &selection.propagation.steps.step(step).step.test;
+                list != ANY_NAME || accepts(test, tag.names.get(name))
             };
             for at in children {
                 let child = self.pending.child(list, at);
-                let query = self.propagation.steps[child.step].query;
-                self.propagation.work.spend(query, STEPS_PER_VISIT);
-                if !self.propagation.is_finished(query)
+                let part = self.propagation.steps.step(child.step).part;
+                self.propagation.work.spend(part, STEPS_PER_VISIT);
+                if self.propagation.is_live(child.step)
                     && self.propagation.needs(child.step, child.target) == Some(true)
                     && accepted(self, child.step)
                 {
-                    self.bind_element(child.step, child.target, names, element.attributes);
+                    self.bind_element(child.step, child.target, tag);
                 }
             }
             for at in 0..descendants {
@@ -158,7 +171,7 @@ impl<'a> Selection<'a> {
                 let step = self.pending.descendants(list)[at];
                 if let Some(target) = self.propagation.descendant_target(step, depth) {
                     if accepted(self, step) {
-                        self.bind_element(step, target, names, element.attributes);
+                        self.bind_element(step, target, tag);
                     }
                 }
             }
@@ -167,81 +180,139 @@ impl<'a> Selection<'a> {
 
     /// Binds the innermost node, an element, to a step, unless its start tag already fails the step's
     /// predicates.
-    fn bind_element(
-        &mut self,
-        step: StepId,
-        target: BindingId,
-        names: &Names,
-        attributes: &[Attribute<'_>],
-    ) {
-        let linked = self.propagation.steps[step];
+    fn bind_element(&mut self, id: StepId, target: u32, tag: StartTag<'_>) {
+        let steps = self.propagation.steps;
+        let step = steps.step(id);
+        let visits = STEPS_PER_VISIT * step.step.atoms.len() as u64;
         self.propagation.work.spend(
-            linked.query,
-            STEPS_PER_BINDING * (2 + linked.step.children.len() + linked.step.atoms.len()) as u64,
+            step.part,
+            STEPS_PER_BINDING * (2 + steps.next_count(step)) + visits,
         );
-        let binding = self.propagation.nodes.push_binding(step, linked, target);
-        for &attribute in &linked.step.predicate_attributes {
-            self.visit_attributes(linked.base + attribute, binding, names, attributes);
+        let binding = self.propagation.nodes.push_binding(id, step, target);
+        for (number, &atom) in steps.atoms_of(step).iter().enumerate() {
+            if steps.atom(atom).atom.at_start_tag {
+                let value = self.start_tag_value(atom, tag);
+                self.propagation.nodes.set_slot(binding, number, value);
+            }
         }
-        self.propagation.settle_start_tag_atoms(binding);
         self.propagation.evaluate_predicates(binding);
         if self.propagation.nodes.binding(binding).verdict == Verdict::Fails {
             self.propagation.nodes.discard_binding();
             return;
         }
-        for &attribute in &linked.step.path_attributes {
-            self.visit_attributes(linked.base + attribute, binding, names, attributes);
+        self.open_atoms(binding, step, Some(tag));
+        for next in steps.next_steps(step) {
+            if steps.step(next).step.is_own_attribute() {
+                self.visit_attributes(next, binding, tag);
+            }
         }
         self.await_next_steps(binding);
         self.propagation.nodes.publish(binding);
     }
 
+    /// The value of an atom of the innermost node that its start tag decides. It is determined once for
+    /// all bindings of the node.
+    fn start_tag_value(&mut self, atom: AtomId, tag: StartTag<'_>) -> bool {
+        if let Some(known) = self.propagation.nodes.start_tag_value(atom) {
+            return known;
+        }
+        let steps = self.propagation.steps;
+        let part = steps.atom(atom).part;
+        self.propagation.work.spend(part, STEPS_PER_BINDING);
+        let open = self.propagation.nodes.push_atom(atom, steps);
+        for step in steps.first_steps(atom) {
+            self.visit_attributes(step, open, tag);
+        }
+        self.propagation.settle_atom(open);
+        self.propagation.nodes.pop_start_tag_atom()
+    }
+
+    /// Tests the atoms of a new binding of the innermost node that are not decided yet, each once for
+    /// all bindings of the node, and watches the node's value for the goal of the step.
+    fn open_atoms(&mut self, binding: BindingId, step: &QueryStep<'a>, tag: Option<StartTag<'_>>) {
+        let steps = self.propagation.steps;
+        self.propagation.nodes.watch_goal(step);
+        if self.propagation.nodes.binding(binding).verdict != Verdict::Undecided {
+            return;
+        }
+        for (number, &atom) in steps.atoms_of(step).iter().enumerate() {
+            if self.propagation.nodes.is_slot_unset(binding, number) {
+                if let Some(open) = self.propagation.nodes.atom_of_top(atom) {
+                    self.propagation.nodes.link_slot(binding, number, open);
+                    continue;
+                }
+                let open = self.open_atom(atom);
+                self.propagation.nodes.link_slot(binding, number, open);
+                let Some(tag) = tag else { continue };
+                for first in steps.first_steps(atom) {
+                    if steps.step(first).step.is_own_attribute() {
+                        self.visit_attributes(first, open, tag);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Tests an atom for the innermost node.
+    fn open_atom(&mut self, atom: AtomId) -> OpenAtomId {
+        let steps = self.propagation.steps;
+        let compiled = steps.atom(atom);
+        let paths = compiled.atom.paths.len() as u64;
+        self.propagation
+            .work
+            .spend(compiled.part, STEPS_PER_BINDING * (1 + paths));
+        let open = self.propagation.nodes.push_atom(atom, steps);
+        let (depth, outer) = {
+            let open = self.propagation.nodes.atom(open);
+            (open.depth, open.outer)
+        };
+        for step in steps.first_steps(atom) {
+            self.await_step(step, open, depth, outer == NONE);
+        }
+        open
+    }
+
     /// Binds the innermost node, an attribute or a text node, to a step.
-    fn bind_leaf(&mut self, step: StepId, target: BindingId) {
-        let linked = self.propagation.steps[step];
-        self.propagation.work.spend(linked.query, STEPS_PER_BINDING);
+    fn bind_leaf(&mut self, id: StepId, target: u32) {
+        let step = self.propagation.steps.step(id);
+        self.propagation.work.spend(step.part, STEPS_PER_BINDING);
         let nodes = &mut self.propagation.nodes;
-        let binding = nodes.push_binding(step, linked, target);
+        let binding = nodes.push_binding(id, step, target);
         nodes.publish(binding);
+        self.open_atoms(binding, step, None);
         self.propagation.evaluate_predicates(binding);
     }
 
     /// Binds the element's attributes to the steps that wait for attributes of descendants.
-    fn bind_descendant_attributes(&mut self, names: &Names, attributes: &[Attribute<'_>]) {
-        if !self.pending.had_attributes() || attributes.is_empty() {
+    fn bind_descendant_attributes(&mut self, tag: StartTag<'_>) {
+        if !self.pending.had_attributes() || tag.attributes.is_empty() {
             return;
         }
         let depth = self.propagation.nodes.depth() + 1;
         let mut steps: Vec<StepId> = self.pending.attributes(ANY_NAME).to_vec();
-        for attribute in attributes {
-            let list = self.pending.list_of(names, attribute.name);
+        for attribute in tag.attributes {
+            let list = self.pending.list_of(tag.names, attribute.name);
             steps.extend(self.pending.attributes(list));
         }
         for step in steps {
             if let Some(target) = self.propagation.descendant_target(step, depth) {
-                self.visit_attributes(step, target, names, attributes);
+                self.visit_attributes(step, target, tag);
             }
         }
     }
 
     /// Evaluates a step on the attributes that it accepts.
-    fn visit_attributes(
-        &mut self,
-        step: StepId,
-        target: BindingId,
-        names: &Names,
-        attributes: &[Attribute<'_>],
-    ) {
+    fn visit_attributes(&mut self, step: StepId, target: u32, tag: StartTag<'_>) {
         let element = self.order;
-        let query = self.propagation.steps[step].query;
-        let steps = STEPS_PER_VISIT * (1 + attributes.len() as u64);
-        self.propagation.work.spend(query, steps);
+        let part = self.propagation.steps.step(step).part;
+        let steps = STEPS_PER_VISIT * (1 + tag.attributes.len() as u64);
+        self.propagation.work.spend(part, steps);
         let deferred = self.propagation.deferred_mark();
-        for (number, attribute) in (1..).zip(attributes) {
-            let test = &self.propagation.steps[step].step.test;
-            if accepts(test, names.get(attribute.name)) {
+        for (number, attribute) in (1..).zip(tag.attributes) {
+            let test = &self.propagation.steps.step(step).step.test;
+            if accepts(test, tag.names.get(attribute.name)) {
                 self.order = element + number;
-                self.visit_attribute(step, target, names, attribute);
+                self.visit_attribute(step, target, tag.names, attribute);
             }
         }
         self.order = element;
@@ -252,19 +323,19 @@ impl<'a> Selection<'a> {
     fn visit_attribute(
         &mut self,
         step: StepId,
-        target: BindingId,
+        target: u32,
         names: &Names,
         attribute: &Attribute<'_>,
     ) {
-        let linked = self.propagation.steps[step];
-        let goal = linked.step.goal.as_ref();
+        let linked = self.propagation.steps.step(step);
+        let goal = linked.goal;
         let bytes = attribute.value.len();
         let steps = match goal {
             Some(Goal::AnyPasses(test) | Goal::FirstPasses(test)) => test.steps(bytes),
             Some(Goal::Compare(..)) => bytes,
             Some(Goal::Select | Goal::Exists | Goal::Count) | None => 0,
         };
-        self.propagation.work.spend(linked.query, steps as u64);
+        self.propagation.work.spend(linked.part, steps as u64);
         let is_reported = self.propagation.reports_nodes(goal);
         if is_reported || !linked.step.predicates.is_empty() {
             self.push_frame();
@@ -280,8 +351,10 @@ impl<'a> Selection<'a> {
         }
         // Without predicates, the attribute is decided at once and needs no frame.
         let candidate = match goal {
-            Some(Goal::Exists | Goal::Select) => Candidate::Existence,
-            Some(Goal::AnyPasses(test)) if test.holds(attribute.value) => Candidate::Existence,
+            Some(Goal::Exists | Goal::Select) => Candidate::Existence(linked.ends.first),
+            Some(Goal::AnyPasses(test)) if test.holds(attribute.value) => {
+                Candidate::Existence(linked.ends.first)
+            }
             Some(Goal::FirstPasses(test)) => {
                 Candidate::First(self.order, test.holds(attribute.value))
             }
@@ -306,7 +379,7 @@ impl<'a> Selection<'a> {
         let propagation = &self.propagation;
         propagation.nodes.top_bindings().any(|binding| {
             let step = propagation.nodes.binding(binding).step;
-            propagation.reports_nodes(propagation.steps[step].step.goal.as_ref())
+            propagation.reports_nodes(propagation.steps.step(step).goal)
         })
     }
 
@@ -324,9 +397,11 @@ impl<'a> Selection<'a> {
         self.push_frame();
         for at in children {
             let child = self.pending.child(TEXT, at);
-            let query = self.propagation.steps[child.step].query;
-            self.propagation.work.spend(query, STEPS_PER_VISIT);
-            if self.propagation.needs(child.step, child.target) == Some(true) {
+            let part = self.propagation.steps.step(child.step).part;
+            self.propagation.work.spend(part, STEPS_PER_VISIT);
+            if self.propagation.is_live(child.step)
+                && self.propagation.needs(child.step, child.target) == Some(true)
+            {
                 self.bind_leaf(child.step, child.target);
             }
         }
@@ -372,8 +447,12 @@ impl Handler for Selection<'_> {
         if let Some(paths) = &mut self.capture.paths {
             paths.start_element(names.get(element.name));
         }
-        self.bind_pending(names, element);
-        self.bind_descendant_attributes(names, element.attributes);
+        let tag = StartTag {
+            names,
+            attributes: element.attributes,
+        };
+        self.bind_pending(element.name, tag);
+        self.bind_descendant_attributes(tag);
         self.order += element.attributes.len() as u64;
         if self.reports_nodes && self.may_select() {
             let name = self.capture.name(names, element.name);

@@ -10,7 +10,9 @@ use crate::xpath::ast::{Axis, Path, Query};
 
 use super::event_handler::Selection;
 use super::query_result::{QueryResult, ResultDetail, SelectedNode, SelectionOptions};
+use super::query_steps::QuerySteps;
 use super::selector::Selector;
+use super::selector_compiler::SelectorCompiler;
 
 /// How many nodes an explanation lists; the count covers all of them.
 pub const NODES_MAX: usize = 64;
@@ -64,13 +66,17 @@ pub fn explain<E>(
     let mut select =
         |selectors: &[Selector], detail: ResultDetail| -> Result<Vec<QueryResult>, E> {
             let selectors: Vec<&Selector> = selectors.iter().collect();
-            let mut selection = Selection::new(&selectors, SelectionOptions { detail, ..options });
+            let steps = QuerySteps::new(&selectors);
+            let mut selection = Selection::new(&steps, SelectionOptions { detail, ..options });
             read(&mut selection)?;
             Ok(selection.finish())
         };
     let branches: Vec<Vec<Prefix>> = query.branches.iter().map(prefixes).collect();
-    let mut selectors = vec![Selector::compile(query)];
-    selectors.extend(branches.iter().flatten().map(Prefix::selector));
+    // Prefixes have most of their steps in common.
+    let mut compiler = SelectorCompiler::default();
+    let mut selectors = vec![compiler.compile(query)];
+    let prefixes = branches.iter().flatten();
+    selectors.extend(prefixes.map(|prefix| prefix.selector(&mut compiler)));
     let mut results = select(&selectors, ResultDetail::FirstNodes(NODES_MAX))?.into_iter();
     let QueryResult { count, nodes, .. } = results.next().unwrap_or_default();
     let mut explanation = Explanation {
@@ -107,7 +113,9 @@ pub fn explain<E>(
     let complete_steps = branches[branch]
         .iter()
         .filter(|prefix| prefix.is_complete_step(path));
-    let selectors: Vec<Selector> = complete_steps.map(Prefix::selector).collect();
+    let selectors: Vec<Selector> = complete_steps
+        .map(|prefix| prefix.selector(&mut compiler))
+        .collect();
     let around = select(&selectors, ResultDetail::Enclosing(order))?;
     explanation.witness = Some(Witness {
         branch,
@@ -122,8 +130,8 @@ struct Prefix {
 }
 
 impl Prefix {
-    fn selector(&self) -> Selector {
-        Selector::compile(&Query {
+    fn selector(&self, compiler: &mut SelectorCompiler) -> Selector {
+        compiler.compile(&Query {
             branches: vec![self.path.clone()],
         })
     }

@@ -21,8 +21,10 @@
 mod accumulator;
 mod candidate;
 mod deferred_nodes;
+mod end_set;
 mod event_handler;
 mod explanation;
+mod live_parts;
 mod node_capture;
 mod node_path;
 mod open_nodes;
@@ -33,6 +35,7 @@ mod query_result;
 mod query_steps;
 mod query_work;
 mod selector;
+mod selector_compiler;
 mod sibling_counters;
 #[cfg(test)]
 mod tests;
@@ -41,5 +44,8 @@ pub use event_handler::Selection;
 pub(crate) use explanation::{explain, Explanation};
 pub(crate) use node_path::name_test;
 pub use query_result::SelectionOptions;
-pub(crate) use query_result::{QueryResult, ResultDetail, SelectedNode};
+pub(crate) use query_result::{QueryResult, ResultDetail, SelectedNode, SelectionResult};
+pub(crate) use query_steps::QueryParts;
+pub use query_steps::QuerySteps;
 pub use selector::Selector;
+pub use selector_compiler::SelectorCompiler;

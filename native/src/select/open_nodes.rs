@@ -1,4 +1,4 @@
-//! The open nodes and the steps they are bound to.
+//! The open nodes, the steps they are bound to, and the atoms that are tested for them.
 
 use crate::events::{ExpandedName, NamespaceScope};
 use crate::value_tests::{StringValueWatcher, ValueTest};
@@ -6,16 +6,21 @@ use crate::xpath::number::NumberReader;
 
 use super::accumulator::{Accumulator, ComparedValue};
 use super::candidate::Collected;
-use super::predicate::AtomValue;
-use super::query_steps::{QueryStep, QuerySteps, StepId};
+use super::query_steps::{AtomId, PartId, QueryStep, QuerySteps, StepId};
 use super::query_work::{QueryWork, STEPS_PER_VISIT};
-use super::selector::{Atom, Goal, ValueType};
+use super::selector::{AtomTest, Goal, ValueType};
 
 /// Index of a binding in [`OpenNodes`].
 pub(super) type BindingId = u32;
 
-/// No binding.
-pub(super) const NONE: BindingId = u32::MAX;
+/// Index of an open atom in [`OpenNodes`].
+pub(super) type OpenAtomId = u32;
+
+/// No binding, open atom or slot.
+pub(super) const NONE: u32 = u32::MAX;
+
+/// The binding of the document node.
+pub(super) const DOCUMENT_BINDING: BindingId = 0;
 
 /// An open node: the document, an element, a text node, or an attribute while it is examined.
 ///
@@ -25,6 +30,7 @@ pub(super) struct Frame {
     /// Document-order number.
     pub order: u64,
     pub first_binding: usize,
+    first_slot: usize,
     first_atom: usize,
     pub first_watcher: usize,
     first_accumulator: usize,
@@ -43,17 +49,15 @@ pub(super) struct Binding {
     pub step: StepId,
     /// Index of the node's frame.
     pub depth: u32,
-    /// The binding of the preceding step that it contributes to. On the descendant axis this is the
-    /// innermost one; the others follow by `outer`.
-    pub target: BindingId,
+    /// The binding or open atom that it contributes to, as the step's context says. On the descendant
+    /// axis this is the innermost one; the others follow by `outer`.
+    pub target: u32,
     /// The next enclosing binding of the same step.
     pub outer: BindingId,
-    /// Index of its first atom.
-    pub first_atom: usize,
-    /// Index of its first watcher: one for each atom about the node's value, then one for the goal.
-    pub first_watcher: usize,
-    /// Index of its first accumulator: one for each atom about several nodes.
-    pub first_accumulator: usize,
+    /// Index of the slot of its first atom.
+    first_slot: usize,
+    /// Index of the watcher of its goal, if it has one.
+    pub goal_watcher: usize,
     /// Number of leading predicates known to hold.
     pub predicates_passed: usize,
     /// `position()` for the next predicate, once counted.
@@ -62,6 +66,56 @@ pub(super) struct Binding {
     pub collected: Collected,
     /// The last walk of a node candidate that reached this binding.
     pub walk: u64,
+}
+
+/// Where a binding has the value of an atom of its predicates.
+struct AtomSlot {
+    source: SlotSource,
+    binding: BindingId,
+    /// The next slot of the same open atom.
+    next_user: u32,
+}
+
+#[derive(Clone, Copy)]
+enum SlotSource {
+    /// Nothing needs the value yet.
+    Unset,
+    /// The start tag decided it.
+    Known(bool),
+    Open(OpenAtomId),
+}
+
+/// An atom that is tested for an open node, once for all bindings of the node.
+pub(super) struct OpenAtom {
+    pub atom: AtomId,
+    /// Index of the node's frame.
+    pub depth: u32,
+    /// The same atom of the next enclosing node.
+    pub outer: OpenAtomId,
+    pub value: AtomValue,
+    /// Index of the watcher of the node's own value, if the atom tests it.
+    pub watcher: usize,
+    /// Index of its accumulator, if it has one.
+    pub accumulator: usize,
+    /// The first slot that refers to it.
+    users: u32,
+}
+
+/// What is known about an open atom.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum AtomValue {
+    Unknown,
+    Known(bool),
+    /// The value for the first node in document order so far, with its document-order number. An
+    /// earlier node may still become certain.
+    Provisional(u64, bool),
+}
+
+/// The value of an atom that the start tag decided, for the node with this document-order number.
+#[derive(Clone, Copy, Default)]
+struct StartTagValue {
+    order: u64,
+    value: bool,
 }
 
 /// Whether the predicates of a binding's step hold for its node.
@@ -78,31 +132,39 @@ enum ActiveWatcher<'a> {
     Number(Box<NumberReader>),
 }
 
-/// Open nodes and their bindings. Everything is a stack in the order of the open nodes.
+/// Open nodes, their bindings and atoms. Everything is a stack in the order of the open nodes.
 pub(super) struct OpenNodes<'a> {
     frames: Vec<Frame>,
     bindings: Vec<Binding>,
-    atoms: Vec<AtomValue>,
-    /// With the query of each.
-    watchers: Vec<(u32, ActiveWatcher<'a>)>,
+    slots: Vec<AtomSlot>,
+    atoms: Vec<OpenAtom>,
+    /// With the part of each.
+    watchers: Vec<(PartId, ActiveWatcher<'a>)>,
     accumulators: Vec<Accumulator>,
     /// Bytes of the values in watchers and accumulators, roughly.
     compared_bytes: usize,
     /// For each step, its innermost binding.
     innermost: Vec<BindingId>,
+    /// For each atom, the innermost open one.
+    innermost_atoms: Vec<OpenAtomId>,
+    /// For each atom, the last value that a start tag decided.
+    start_tag_values: Vec<StartTagValue>,
 }
 
 impl<'a> OpenNodes<'a> {
-    /// No open nodes; `steps` is the number of steps of all queries.
-    pub fn new(steps: usize) -> Self {
+    /// No open nodes.
+    pub fn new(steps: &QuerySteps<'_>) -> Self {
         Self {
             frames: Vec::new(),
             bindings: Vec::new(),
+            slots: Vec::new(),
             atoms: Vec::new(),
             watchers: Vec::new(),
             accumulators: Vec::new(),
             compared_bytes: 0,
-            innermost: vec![NONE; steps],
+            innermost: vec![NONE; steps.len()],
+            innermost_atoms: vec![NONE; steps.atom_count()],
+            start_tag_values: vec![StartTagValue::default(); steps.atom_count()],
         }
     }
 
@@ -141,6 +203,7 @@ impl<'a> OpenNodes<'a> {
         self.frames.push(Frame {
             order,
             first_binding: self.bindings.len(),
+            first_slot: self.slots.len(),
             first_atom: self.atoms.len(),
             first_watcher: self.watchers.len(),
             first_accumulator: self.accumulators.len(),
@@ -157,7 +220,10 @@ impl<'a> OpenNodes<'a> {
         for binding in self.bindings.drain(frame.first_binding..).rev() {
             self.innermost[binding.step as usize] = binding.outer;
         }
-        self.atoms.truncate(frame.first_atom);
+        self.slots.truncate(frame.first_slot);
+        for open in self.atoms.drain(frame.first_atom..).rev() {
+            self.innermost_atoms[open.atom as usize] = open.outer;
+        }
         self.truncate_values(frame.first_watcher, frame.first_accumulator);
     }
 
@@ -179,66 +245,196 @@ impl<'a> OpenNodes<'a> {
 
     /// Binds the innermost node to a step. [`OpenNodes::publish`] makes the binding the innermost
     /// one of its step.
-    pub fn push_binding(
-        &mut self,
-        step: StepId,
-        compiled: QueryStep<'a>,
-        target: BindingId,
-    ) -> BindingId {
-        let id = u32::try_from(self.bindings.len()).expect("depth and queries are limited");
+    pub fn push_binding(&mut self, id: StepId, step: &QueryStep<'a>, target: u32) -> BindingId {
+        let binding = number(self.bindings.len());
+        let first_slot = self.slots.len();
         self.bindings.push(Binding {
-            step,
+            step: id,
             depth: self.depth(),
             target,
-            outer: self.innermost[step as usize],
-            first_atom: self.atoms.len(),
-            first_watcher: self.watchers.len(),
-            first_accumulator: self.accumulators.len(),
+            outer: self.innermost[id as usize],
+            first_slot,
+            goal_watcher: 0,
             predicates_passed: 0,
             position: None,
             verdict: Verdict::Undecided,
             collected: Collected::Nothing,
             walk: 0,
         });
-        let query = compiled.query;
-        for atom in &compiled.step.atoms {
-            self.atoms.push(AtomValue::Unknown);
-            match atom {
-                Atom::Value(test) => self.push_watcher(query, test),
-                Atom::Path { .. } => {}
-                Atom::Count {
-                    op, n, may_repeat, ..
-                } => {
-                    let accumulator = Accumulator::of_count(*op, *n, *may_repeat);
-                    self.accumulators.push(accumulator);
-                }
-                Atom::Pair { op, .. } => {
-                    self.accumulators.push(Accumulator::of_comparison(*op));
-                    if let Some(value_type) = atom.own_value() {
-                        self.push_value_watcher(query, value_type);
-                    }
-                }
+        self.slots
+            .resize_with(first_slot + step.step.atoms.len(), || AtomSlot {
+                source: SlotSource::Unset,
+                binding,
+                next_user: NONE,
+            });
+        binding
+    }
+
+    /// Watches the value of the last binding's node, if the goal of its step tests or compares it.
+    pub fn watch_goal(&mut self, step: &QueryStep<'a>) {
+        let binding = self.bindings.last_mut().expect("a binding was pushed");
+        binding.goal_watcher = self.watchers.len();
+        match step.goal {
+            Some(Goal::AnyPasses(test) | Goal::FirstPasses(test)) => {
+                self.push_watcher(step.part, test);
             }
-        }
-        match &compiled.step.goal {
-            Some(Goal::AnyPasses(test) | Goal::FirstPasses(test)) => self.push_watcher(query, test),
-            Some(Goal::Compare(_, value_type)) => self.push_value_watcher(query, *value_type),
+            Some(Goal::Compare(_, value_type)) => self.push_value_watcher(step.part, *value_type),
             Some(Goal::Select | Goal::Exists | Goal::Count) | None => {}
         }
-        id
     }
 
-    fn push_watcher(&mut self, query: u32, test: &'a ValueTest) {
+    fn push_watcher(&mut self, part: PartId, test: &'a ValueTest) {
         let watcher = ActiveWatcher::Test(test, StringValueWatcher::new(test));
-        self.watchers.push((query, watcher));
+        self.watchers.push((part, watcher));
     }
 
-    fn push_value_watcher(&mut self, query: u32, value_type: ValueType) {
+    fn push_value_watcher(&mut self, part: PartId, value_type: ValueType) {
         let watcher = match value_type {
             ValueType::Text => ActiveWatcher::Text(String::new()),
             ValueType::Number => ActiveWatcher::Number(Box::default()),
         };
-        self.watchers.push((query, watcher));
+        self.watchers.push((part, watcher));
+    }
+
+    /// Tests an atom for the innermost node.
+    pub fn push_atom(&mut self, atom: AtomId, steps: &QuerySteps<'a>) -> OpenAtomId {
+        let id = number(self.atoms.len());
+        self.atoms.push(OpenAtom {
+            atom,
+            depth: self.depth(),
+            outer: self.innermost_atoms[atom as usize],
+            value: AtomValue::Unknown,
+            watcher: self.watchers.len(),
+            accumulator: self.accumulators.len(),
+            users: NONE,
+        });
+        self.innermost_atoms[atom as usize] = id;
+        let compiled = steps.atom(atom);
+        match &compiled.atom.test {
+            AtomTest::Value(test) => self.push_watcher(compiled.part, test),
+            AtomTest::Path { .. } => {}
+            AtomTest::Count { op, n, may_repeat } => {
+                let accumulator = Accumulator::of_count(*op, *n, *may_repeat);
+                self.accumulators.push(accumulator);
+            }
+            AtomTest::Pair { op, .. } => {
+                self.accumulators.push(Accumulator::of_comparison(*op));
+                if let Some(value_type) = compiled.atom.test.own_value() {
+                    self.push_value_watcher(compiled.part, value_type);
+                }
+            }
+        }
+        id
+    }
+
+    /// Removes the last open atom and returns its value, which the start tag decided.
+    pub fn pop_start_tag_atom(&mut self) -> bool {
+        let open = self.atoms.pop().expect("an atom was pushed");
+        self.innermost_atoms[open.atom as usize] = open.outer;
+        self.truncate_values(open.watcher, open.accumulator);
+        let AtomValue::Known(value) = open.value else {
+            unreachable!("the atom is settled");
+        };
+        let order = self.top().order;
+        self.start_tag_values[open.atom as usize] = StartTagValue { order, value };
+        value
+    }
+
+    /// The value of an atom for the innermost node, if its start tag decided it before.
+    #[inline]
+    pub fn start_tag_value(&self, atom: AtomId) -> Option<bool> {
+        let known = &self.start_tag_values[atom as usize];
+        (known.order == self.top().order).then_some(known.value)
+    }
+
+    /// The open atom of the innermost node, if it is tested for it.
+    #[inline]
+    pub fn atom_of_top(&self, atom: AtomId) -> Option<OpenAtomId> {
+        let id = self.innermost_atoms[atom as usize];
+        let is_own = id != NONE && self.atoms[id as usize].depth == self.depth();
+        is_own.then_some(id)
+    }
+
+    /// Sets the value of an atom of a binding, by its number among those of the step.
+    #[inline]
+    pub fn set_slot(&mut self, binding: BindingId, number: usize, value: bool) {
+        let at = self.bindings[binding as usize].first_slot + number;
+        self.slots[at].source = SlotSource::Known(value);
+    }
+
+    /// Whether an atom of a binding has no value and no open atom yet.
+    #[inline]
+    pub fn is_slot_unset(&self, binding: BindingId, number: usize) -> bool {
+        let at = self.bindings[binding as usize].first_slot + number;
+        matches!(self.slots[at].source, SlotSource::Unset)
+    }
+
+    /// Makes a binding a user of an open atom.
+    #[inline]
+    pub fn link_slot(&mut self, binding: BindingId, atom: usize, open: OpenAtomId) {
+        let at = self.bindings[binding as usize].first_slot + atom;
+        let slot = &mut self.slots[at];
+        slot.source = SlotSource::Open(open);
+        slot.next_user = std::mem::replace(&mut self.atoms[open as usize].users, number(at));
+    }
+
+    /// The value of an atom of a binding, if it is known.
+    #[inline]
+    pub fn slot_value(&self, binding: &Binding, number: usize) -> Option<bool> {
+        match self.slots[binding.first_slot + number].source {
+            SlotSource::Unset => None,
+            SlotSource::Known(value) => Some(value),
+            SlotSource::Open(open) => match self.atoms[open as usize].value {
+                AtomValue::Known(value) => Some(value),
+                AtomValue::Unknown | AtomValue::Provisional(..) => None,
+            },
+        }
+    }
+
+    /// The first user of an open atom: its slot and binding.
+    #[inline]
+    pub fn first_user(&self, open: OpenAtomId) -> Option<(u32, BindingId)> {
+        self.user(self.atoms[open as usize].users)
+    }
+
+    /// The user of an open atom after the one with this slot.
+    #[inline]
+    pub fn next_user(&self, slot: u32) -> Option<(u32, BindingId)> {
+        self.user(self.slots[slot as usize].next_user)
+    }
+
+    #[inline]
+    fn user(&self, slot: u32) -> Option<(u32, BindingId)> {
+        (slot != NONE).then(|| (slot, self.slots[slot as usize].binding))
+    }
+
+    /// Removes the first user of an open atom.
+    #[inline]
+    pub fn remove_first_user(&mut self, open: OpenAtomId) {
+        let open = &mut self.atoms[open as usize];
+        open.users = self.slots[open.users as usize].next_user;
+    }
+
+    #[inline]
+    pub fn atom(&self, open: OpenAtomId) -> &OpenAtom {
+        &self.atoms[open as usize]
+    }
+
+    #[inline]
+    pub fn set_atom_value(&mut self, open: OpenAtomId, value: AtomValue) {
+        self.atoms[open as usize].value = value;
+    }
+
+    /// The ids of the open atoms of the innermost node.
+    #[inline]
+    pub fn top_atoms(&self) -> std::ops::Range<OpenAtomId> {
+        number(self.top().first_atom)..number(self.atoms.len())
+    }
+
+    /// The innermost open atom of an atom.
+    #[inline]
+    pub fn innermost_atom(&self, atom: AtomId) -> OpenAtomId {
+        self.innermost_atoms[atom as usize]
     }
 
     /// Makes a binding the innermost one of its step, so that nodes inside find it.
@@ -248,11 +444,10 @@ impl<'a> OpenNodes<'a> {
         self.innermost[step as usize] = id;
     }
 
-    /// Removes the last binding, which was not published.
+    /// Removes the last binding, which was not published and whose atoms the start tag decided.
     pub fn discard_binding(&mut self) {
         let binding = self.bindings.pop().expect("a binding was pushed");
-        self.atoms.truncate(binding.first_atom);
-        self.truncate_values(binding.first_watcher, binding.first_accumulator);
+        self.slots.truncate(binding.first_slot);
     }
 
     #[inline]
@@ -268,7 +463,6 @@ impl<'a> OpenNodes<'a> {
     /// The ids of the innermost node's bindings.
     #[inline]
     pub fn top_bindings(&self) -> std::ops::Range<BindingId> {
-        let number = |at: usize| u32::try_from(at).expect("bindings are numbered by u32");
         number(self.top().first_binding)..number(self.bindings.len())
     }
 
@@ -278,22 +472,6 @@ impl<'a> OpenNodes<'a> {
         self.innermost[step as usize]
     }
 
-    #[inline]
-    pub fn atom(&self, at: usize) -> AtomValue {
-        self.atoms[at]
-    }
-
-    #[inline]
-    pub fn set_atom(&mut self, at: usize, value: AtomValue) {
-        self.atoms[at] = value;
-    }
-
-    /// `count` atoms from index `first` on.
-    #[inline]
-    pub fn atoms(&self, first: usize, count: usize) -> &[AtomValue] {
-        &self.atoms[first..][..count]
-    }
-
     /// Feeds a chunk of text to the watchers from index `first` on.
     #[inline]
     pub fn feed(&mut self, first: usize, chunk: &str, work: &mut QueryWork) {
@@ -301,7 +479,7 @@ impl<'a> OpenNodes<'a> {
             if work.is_spent() {
                 break;
             }
-            let (query, watcher) = active;
+            let (part, watcher) = active;
             let steps = match watcher {
                 ActiveWatcher::Test(test, watcher) => watcher.feed(test, chunk),
                 ActiveWatcher::Text(text) => {
@@ -314,7 +492,7 @@ impl<'a> OpenNodes<'a> {
                     chunk.len()
                 }
             };
-            work.spend(*query, STEPS_PER_VISIT + steps as u64);
+            work.spend(*part, STEPS_PER_VISIT + steps as u64);
         }
     }
 
@@ -352,23 +530,30 @@ impl<'a> OpenNodes<'a> {
         (&mut self.accumulators[at], &mut self.compared_bytes)
     }
 
-    /// Calls `add` with the query of each binding, the number of candidates that it holds, and the
-    /// bytes of the values in its watchers and accumulators, roughly.
-    pub fn for_each_holder(&self, steps: &QuerySteps<'a>, mut add: impl FnMut(u32, usize, usize)) {
-        let mut accumulators = self.accumulators.len();
-        for binding in self.bindings.iter().rev() {
-            let held = match &binding.collected {
-                Collected::Nodes(nodes) => nodes.len(),
-                Collected::Nothing | Collected::Existence | Collected::First(..) => 0,
-            };
-            let own = &self.accumulators[binding.first_accumulator..accumulators];
-            accumulators = binding.first_accumulator;
-            let bytes = own.iter().map(Accumulator::bytes).sum();
-            add(steps[binding.step].query, held, bytes);
+    /// Calls `add` with parts, the number of candidates that their bindings hold, and the bytes of the
+    /// values in their watchers and accumulators, roughly.
+    pub fn for_each_holder(
+        &self,
+        steps: &QuerySteps<'a>,
+        mut add: impl FnMut(PartId, usize, usize),
+    ) {
+        for binding in &self.bindings {
+            add(
+                steps.step(binding.step).part,
+                binding.collected.node_count(),
+                0,
+            );
         }
-        for (query, watcher) in &self.watchers {
+        let mut accumulators = self.accumulators.len();
+        for open in self.atoms.iter().rev() {
+            let own = &self.accumulators[open.accumulator..accumulators];
+            accumulators = open.accumulator;
+            let bytes = own.iter().map(Accumulator::bytes).sum();
+            add(steps.atom(open.atom).part, 0, bytes);
+        }
+        for (part, watcher) in &self.watchers {
             if let ActiveWatcher::Text(text) = watcher {
-                add(*query, 0, text.len());
+                add(*part, 0, text.len());
             }
         }
     }
@@ -378,4 +563,10 @@ impl<'a> OpenNodes<'a> {
     pub fn compared_bytes(&self) -> usize {
         self.compared_bytes
     }
+}
+
+/// An index as the number that refers to it.
+#[inline]
+fn number(index: usize) -> u32 {
+    u32::try_from(index).expect("depth and queries are limited")
 }

@@ -40,16 +40,6 @@ pub(super) enum Formula {
     Last(Op, f64),
 }
 
-/// What is known about an atom.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum AtomValue {
-    Unknown,
-    Known(bool),
-    /// The value for the first node in document order so far, with its document-order number. An
-    /// earlier node may still become certain.
-    Provisional(u64, bool),
-}
-
 /// The position of a node among its siblings; `None` if it is not known.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct SiblingPosition {
@@ -58,16 +48,26 @@ pub(super) struct SiblingPosition {
 }
 
 impl Formula {
-    /// Its value, if the known atoms and positions decide it.
-    pub fn value(&self, atoms: &[AtomValue], sibling: SiblingPosition) -> Option<bool> {
+    /// Always true, or always false.
+    pub fn constant(value: bool) -> Self {
+        if value {
+            Self::And(Vec::new())
+        } else {
+            Self::Or(Vec::new())
+        }
+    }
+
+    /// Its value, if positions and the atoms with a value decide it.
+    pub fn value(
+        &self,
+        atom: &impl Fn(usize) -> Option<bool>,
+        sibling: SiblingPosition,
+    ) -> Option<bool> {
         match self {
-            Self::And(parts) => combine(parts, atoms, sibling, true),
-            Self::Or(parts) => combine(parts, atoms, sibling, false),
-            Self::Not(part) => part.value(atoms, sibling).map(|value| !value),
-            Self::Atom(id) => match atoms[*id] {
-                AtomValue::Known(value) => Some(value),
-                AtomValue::Unknown | AtomValue::Provisional(..) => None,
-            },
+            Self::And(parts) => combine(parts, atom, sibling, true),
+            Self::Or(parts) => combine(parts, atom, sibling, false),
+            Self::Not(part) => part.value(atom, sibling).map(|value| !value),
+            Self::Atom(number) => atom(*number),
             Self::Position(op, n) => sibling
                 .position
                 .map(|position| compare_numbers(position as f64, *op, *n)),
@@ -113,13 +113,13 @@ impl Formula {
 /// decides.
 fn combine(
     parts: &[Formula],
-    atoms: &[AtomValue],
+    atom: &impl Fn(usize) -> Option<bool>,
     sibling: SiblingPosition,
     neutral: bool,
 ) -> Option<bool> {
     let mut value = Some(neutral);
     for part in parts {
-        match part.value(atoms, sibling) {
+        match part.value(atom, sibling) {
             Some(known) if known != neutral => return Some(!neutral),
             Some(_) => {}
             None => value = None,

@@ -4,7 +4,9 @@
 //! forwarded if the step's predicates hold, held if they are undecided, and dropped if they fail. On
 //! the descendant axis it moves to every open binding of the preceding step, innermost first. An outer
 //! binding has received everything that an inner one has, so the walk outwards ends at the first
-//! binding for which the candidate is not new.
+//! binding for which the candidate is not new. A nested path leads to the open atoms of its context
+//! nodes in the same way; when the value of an open atom becomes known, the predicates of all bindings
+//! of the node that use it are evaluated.
 
 use crate::events::{Stop, CANDIDATES_HELD, VALUES_STORED};
 use crate::xpath::ast::Axis;
@@ -12,55 +14,55 @@ use crate::xpath::ast::Axis;
 use super::accumulator::Side;
 use super::candidate::{Candidate, CandidateId, CandidateNode, CandidateNodes, Collected};
 use super::deferred_nodes::{DeferredNode, DeferredNodes};
-use super::open_nodes::{BindingId, OpenNodes, Verdict, NONE};
-use super::predicate::{AtomValue, SiblingPosition};
-use super::query_result::{QueryResult, ResultDetail, ResultSet, SelectedNode, SelectionOptions};
-use super::query_steps::{QueryStep, QuerySteps, StepId};
+use super::live_parts::LiveParts;
+use super::open_nodes::{
+    AtomValue, BindingId, OpenAtomId, OpenNodes, Verdict, DOCUMENT_BINDING, NONE,
+};
+use super::predicate::SiblingPosition;
+use super::query_result::{
+    ResultDetail, ResultSet, SelectedNode, SelectionOptions, SelectionResult,
+};
+use super::query_steps::{QuerySteps, StepContext, StepId};
 use super::query_work::{QueryWork, STEPS_PER_BINDING, STEPS_PER_SELECTED, STEPS_PER_VISIT};
-use super::selector::{Atom, Goal, Selector, StepRole};
+use super::selector::{AtomTest, Goal};
 use super::sibling_counters::SiblingCounters;
 
-/// Evaluates predicates and propagates candidates over the bindings of open nodes.
+/// Evaluates predicates and propagates candidates over the bindings and atoms of open nodes.
 pub(super) struct Propagation<'a> {
-    pub steps: QuerySteps<'a>,
+    pub steps: &'a QuerySteps<'a>,
     pub nodes: OpenNodes<'a>,
     options: SelectionOptions,
     counters: SiblingCounters,
     candidates: CandidateNodes,
     deferred: DeferredNodes,
     results: Vec<ResultSet>,
+    live: LiveParts,
     /// The bytes of all reported nodes in the document.
     selected_bytes: u64,
     pub work: QueryWork,
 }
 
 impl<'a> Propagation<'a> {
-    pub fn new(selectors: &[&'a Selector], options: SelectionOptions) -> Self {
-        let steps = QuerySteps::new(selectors);
+    pub fn new(steps: &'a QuerySteps<'a>, options: SelectionOptions) -> Self {
+        let queries = 0..steps.query_count();
         Self {
-            nodes: OpenNodes::new(steps.len()),
+            nodes: OpenNodes::new(steps),
             options,
             counters: SiblingCounters::new(steps.counted()),
             candidates: CandidateNodes::default(),
             deferred: DeferredNodes::new(steps.counted()),
-            results: selectors
-                .iter()
-                .map(|selector| ResultSet::new(selector.branches))
+            results: queries
+                .map(|query| ResultSet::new(steps.branch_count(query)))
                 .collect(),
+            live: LiveParts::new(steps),
             selected_bytes: 0,
             steps,
-            work: QueryWork::new(
-                selectors
-                    .iter()
-                    .map(|selector| selector.preparation_steps()),
-                options.steps_max,
-            ),
+            work: QueryWork::new(steps.preparation(), options.steps_max),
         }
     }
 
-    /// The results, in the order of the queries. The bindings of the document nodes come first, also
-    /// in that order.
-    pub fn finish(mut self) -> Vec<QueryResult> {
+    /// The results of a document that was read to its end.
+    pub fn finish(mut self) -> SelectionResult {
         // The document was read to its end within the budget; only its root may be undecided.
         self.work.lift_limit();
         self.resolve_deferred(0);
@@ -69,44 +71,40 @@ impl<'a> Propagation<'a> {
             0,
             "nothing is undecided at the end of the document"
         );
-        self.interrupt()
+        self.into_result(None)
     }
 
     /// The results so far of a document that was stopped.
-    pub fn interrupt(mut self) -> Vec<QueryResult> {
-        let costs = if self.work.is_spent() {
-            Vec::new()
-        } else {
-            self.held_by_query()
-        };
-        let results = std::mem::take(&mut self.results);
-        (0..)
-            .zip(results)
-            .map(|(query, result)| {
-                let document = self.nodes.binding(query);
-                let steps = self.work.of_query(query as usize);
-                let cost = costs.get(query as usize).copied().unwrap_or(steps);
-                let is_found = document.collected == Collected::Existence;
-                result.finish(is_found, (steps, cost))
-            })
-            .collect()
+    pub fn interrupt(self) -> SelectionResult {
+        let held = (!self.work.is_spent()).then(|| self.held_by_part());
+        self.into_result(held)
     }
 
-    /// What each query holds, in candidates or bytes, whichever is closer to its limit.
-    fn held_by_query(&self) -> Vec<u64> {
+    fn into_result(self, held: Option<Vec<u64>>) -> SelectionResult {
+        let queries = (0..).zip(self.results);
+        SelectionResult {
+            queries: queries
+                .map(|(query, result)| result.finish(!self.live.contains(query)))
+                .collect(),
+            steps: self.work.into_parts(),
+            held,
+        }
+    }
+
+    /// What each part holds, in candidates or bytes, whichever is closer to its limit.
+    fn held_by_part(&self) -> Vec<u64> {
         let bytes_per_candidate =
             (self.options.compared_bytes_max / self.options.candidates_max.max(1)).max(1);
+        // The parts of the queries themselves come first.
         let mut held: Vec<u64> = self.results.iter().map(ResultSet::bytes).collect();
-        let mut add = |query: u32, candidates: usize, bytes: usize| {
-            held[query as usize] += (candidates * bytes_per_candidate + bytes) as u64;
+        held.resize(self.steps.part_count(), 0);
+        let mut add = |part: u32, candidates: usize, bytes: usize| {
+            held[part as usize] += (candidates * bytes_per_candidate + bytes) as u64;
         };
-        self.nodes.for_each_holder(&self.steps, &mut add);
+        self.nodes.for_each_holder(self.steps, &mut add);
         for node in self.deferred.iter() {
-            let candidates = match &node.collected {
-                Collected::Nodes(nodes) => nodes.len(),
-                Collected::Nothing | Collected::Existence | Collected::First(..) => 0,
-            };
-            add(self.steps[node.step].query, 1 + candidates, 0);
+            let candidates = 1 + node.collected.node_count();
+            add(self.steps.step(node.step).part, candidates, 0);
         }
         held
     }
@@ -169,75 +167,108 @@ impl<'a> Propagation<'a> {
         }
     }
 
-    /// Whether the result of a query is known, so that it needs no further evaluation.
+    /// Whether some query that uses a step has no result yet.
     #[inline]
-    pub fn is_finished(&self, query: u32) -> bool {
-        // The bindings of the document nodes come first, by query.
-        self.options.detail == ResultDetail::MatchOnly
-            && self.nodes.binding(query).collected == Collected::Existence
+    pub fn is_live(&self, step: StepId) -> bool {
+        self.live.contains(self.steps.step(step).part)
     }
 
-    /// Whether a binding can still use what a node of `step` contributes; `None` if its predicates are
-    /// decided, so that only outer bindings can.
+    /// Whether the binding or open atom `target` can still use what a node of `step` contributes; `None`
+    /// if its predicates are decided, so that only outer ones can.
     ///
     /// A parent that needs nothing from its children never will again, so children that are skipped
     /// need not be counted for positions either.
     #[inline]
-    pub fn needs(&self, step: StepId, target: BindingId) -> Option<bool> {
-        let binding = self.nodes.binding(target);
-        match self.steps[step].step.role {
-            StepRole::Path if binding.verdict == Verdict::Fails => None,
-            StepRole::Path => Some(binding.collected != Collected::Existence),
-            StepRole::Atom(_) if binding.verdict != Verdict::Undecided => None,
-            StepRole::Atom(atom) => Some(!matches!(
-                self.nodes.atom(binding.first_atom + atom),
-                AtomValue::Known(_)
-            )),
+    pub fn needs(&mut self, step: StepId, target: u32) -> Option<bool> {
+        match self.steps.step(step).context {
+            StepContext::Step(_) => {
+                let binding = self.nodes.binding(target);
+                let ends = self.steps.step(step).ends;
+                (binding.verdict != Verdict::Fails).then(|| !binding.collected.has_existence(ends))
+            }
+            StepContext::Atom(_) if self.is_known(target) => Some(false),
+            StepContext::Atom(_) => self.is_used(target).then_some(true),
         }
     }
 
-    /// The innermost binding that needs what a node in frame `depth` contributes with a step on the
-    /// descendant axis.
-    pub fn descendant_target(&mut self, step: StepId, depth: u32) -> Option<BindingId> {
-        let linked = self.steps[step];
-        self.work.spend(linked.query, STEPS_PER_VISIT);
-        if self.is_finished(linked.query) {
+    fn is_known(&self, open: OpenAtomId) -> bool {
+        matches!(self.nodes.atom(open).value, AtomValue::Known(_))
+    }
+
+    /// Whether an undecided binding uses an open atom.
+    #[inline]
+    fn is_used(&mut self, open: OpenAtomId) -> bool {
+        while let Some((_, user)) = self.nodes.first_user(open) {
+            let binding = self.nodes.binding(user);
+            if binding.verdict == Verdict::Undecided && self.is_live(binding.step) {
+                return true;
+            }
+            // It never becomes undecided again.
+            self.nodes.remove_first_user(open);
+        }
+        false
+    }
+
+    /// The innermost binding or open atom that needs what a node in frame `depth` contributes with a
+    /// step on the descendant axis.
+    pub fn descendant_target(&mut self, step: StepId, depth: u32) -> Option<u32> {
+        let compiled = self.steps.step(step);
+        self.work.spend(compiled.part, STEPS_PER_VISIT);
+        if !self.is_live(step) {
             return None;
         }
-        let mut target = self.nodes.innermost(linked.base + linked.step.context);
+        let mut target = match compiled.context {
+            StepContext::Step(context) => self.nodes.innermost(context),
+            StepContext::Atom(atom) => self.nodes.innermost_atom(atom),
+        };
         while target != NONE {
-            self.work.spend(linked.query, STEPS_PER_VISIT);
-            let binding = self.nodes.binding(target);
+            self.work.spend(compiled.part, STEPS_PER_VISIT);
+            let (target_depth, outer) = self.depth_and_outer(compiled.context, target);
             // The node itself may be bound to the context step, but it is not its own descendant.
-            if binding.depth != depth {
+            if target_depth != depth {
                 if let Some(is_needed) = self.needs(step, target) {
                     // What an inner binding has, the outer ones have too.
                     return is_needed.then_some(target);
                 }
             }
-            target = binding.outer;
+            target = outer;
         }
         None
     }
 
-    /// Propagates a candidate from a node of `step` to the binding `target` of the context step.
-    pub fn propagate(&mut self, step: StepId, target: BindingId, candidate: Candidate) {
+    /// The depth of a binding or open atom, and the next enclosing one.
+    #[inline]
+    fn depth_and_outer(&self, context: StepContext, target: u32) -> (u32, u32) {
+        match context {
+            StepContext::Step(_) => {
+                let binding = self.nodes.binding(target);
+                (binding.depth, binding.outer)
+            }
+            StepContext::Atom(_) => {
+                let open = self.nodes.atom(target);
+                (open.depth, open.outer)
+            }
+        }
+    }
+
+    /// Propagates a candidate from a node of `step` to the binding or open atom `target` of its context.
+    pub fn propagate(&mut self, step: StepId, target: u32, candidate: Candidate) {
         if let Candidate::Node(_) = candidate {
             self.candidates.start_walk();
         }
         self.offer(step, target, candidate);
     }
 
-    fn offer(&mut self, step: StepId, mut target: BindingId, candidate: Candidate) {
-        let QueryStep { step, query, .. } = self.steps[step];
+    fn offer(&mut self, step: StepId, mut target: u32, candidate: Candidate) {
+        let step = self.steps.step(step);
         while target != NONE && !self.work.is_spent() {
-            self.work.spend(query, STEPS_PER_BINDING);
-            let outer = self.nodes.binding(target).outer;
-            let is_new = match step.role {
-                StepRole::Path => self.accept_on_path(target, candidate),
-                StepRole::Atom(atom) => self.accept_in_predicate(target, atom, candidate),
+            self.work.spend(step.part, STEPS_PER_BINDING);
+            let (_, outer) = self.depth_and_outer(step.context, target);
+            let is_new = match step.context {
+                StepContext::Step(_) => self.accept_on_path(target, candidate),
+                StepContext::Atom(_) => self.accept_in_atom(target, candidate),
             };
-            if !is_new || step.axis == Axis::Child {
+            if !is_new || step.step.axis == Axis::Child {
                 return;
             }
             target = outer;
@@ -246,14 +277,21 @@ impl<'a> Propagation<'a> {
 
     /// Accepts a candidate that continues the path of the binding's step; whether it is new there.
     fn accept_on_path(&mut self, id: BindingId, candidate: Candidate) -> bool {
+        if id == DOCUMENT_BINDING {
+            return self.accept_as_result(candidate);
+        }
         let binding = self.nodes.binding_mut(id);
         if binding.verdict == Verdict::Fails {
             return true;
         }
         let (step, target, verdict) = (binding.step, binding.target, binding.verdict);
         match candidate {
-            Candidate::Existence if binding.collected == Collected::Existence => return false,
-            Candidate::Existence => binding.collected = Collected::Existence,
+            Candidate::Existence(end) => {
+                let ends = self.steps.step(step).ends;
+                if !binding.collected.add_existence(end, ends) {
+                    return false;
+                }
+            }
             Candidate::First(order, passes) => {
                 if matches!(binding.collected, Collected::First(first, _) if first <= order) {
                     return false;
@@ -268,17 +306,7 @@ impl<'a> Propagation<'a> {
                 binding.walk = walk;
                 if verdict == Verdict::Undecided {
                     self.candidates.hold(node);
-                    match &mut binding.collected {
-                        Collected::Nodes(nodes) => nodes.push(node),
-                        collected => *collected = Collected::Nodes(vec![node]),
-                    }
-                } else if target == NONE {
-                    let query = self.steps[step].query as usize;
-                    if let Some(node) = self.candidates.select(node) {
-                        self.work.spend(query as u32, STEPS_PER_SELECTED);
-                        let bytes = self.results[query].add(node, self.options.detail);
-                        self.selected_bytes += bytes;
-                    }
+                    binding.collected.add_node(node);
                 }
             }
         }
@@ -288,50 +316,86 @@ impl<'a> Propagation<'a> {
         true
     }
 
-    /// Accepts a candidate that decides an atom of the binding's predicates; whether it is new there.
-    fn accept_in_predicate(&mut self, id: BindingId, atom: usize, candidate: Candidate) -> bool {
-        let binding = self.nodes.binding(id);
-        if binding.verdict != Verdict::Undecided {
-            return true;
+    /// Accepts a candidate for which every predicate holds; whether it is new.
+    fn accept_as_result(&mut self, candidate: Candidate) -> bool {
+        let steps = self.steps;
+        match candidate {
+            Candidate::Existence(end) => {
+                for query in steps.queries_of_end(end) {
+                    self.live.remove_query(query, steps);
+                }
+            }
+            Candidate::Node(node) => {
+                let Some((end, node)) = self.candidates.select(node) else {
+                    return false;
+                };
+                let mut queries = steps.queries_of_end(end).peekable();
+                let mut node = Some(node);
+                while let Some(query) = queries.next() {
+                    self.work.spend(query, STEPS_PER_SELECTED);
+                    let is_last = queries.peek().is_none();
+                    let own = if is_last { node.take() } else { node.clone() };
+                    let own = own.expect("it is taken for the last query");
+                    self.selected_bytes +=
+                        self.results[query as usize].add(own, self.options.detail);
+                }
+            }
+            Candidate::First(..) => unreachable!("it decides a predicate"),
         }
-        let at = binding.first_atom + atom;
-        let known = self.nodes.atom(at);
+        true
+    }
+
+    /// Accepts a candidate that decides an atom of its node's predicates; whether it is new there.
+    fn accept_in_atom(&mut self, open: OpenAtomId, candidate: Candidate) -> bool {
+        let known = self.nodes.atom(open).value;
         if let AtomValue::Known(_) = known {
             return false;
         }
-        if let Candidate::Node(node) = candidate {
-            return self.accumulate(id, atom, node);
+        let atom = self.steps.atom(self.nodes.atom(open).atom).atom;
+        // The start tag decides an atom before it has users.
+        if !atom.at_start_tag && !self.is_used(open) {
+            return true;
         }
-        let Atom::Path { in_order, .. } = self.steps[binding.step].step.atoms[atom] else {
+        if let Candidate::Node(node) = candidate {
+            return self.accumulate(open, node);
+        }
+        let AtomTest::Path { in_order, .. } = atom.test else {
             unreachable!("other atoms receive nodes");
         };
         let value = match (known, candidate) {
             (AtomValue::Provisional(first, _), Candidate::First(order, _)) if first <= order => {
                 return false
             }
-            (_, Candidate::Existence) => AtomValue::Known(true),
+            (_, Candidate::Existence(_)) => AtomValue::Known(true),
             (_, Candidate::First(_, passes)) if in_order => AtomValue::Known(passes),
             (_, Candidate::First(order, passes)) => AtomValue::Provisional(order, passes),
             (_, Candidate::Node(_)) => unreachable!("nodes are accumulated"),
         };
-        self.nodes.set_atom(at, value);
-        if matches!(value, AtomValue::Known(_)) {
-            self.evaluate_predicates(id);
-        }
+        self.set_atom_value(open, value);
         true
     }
 
-    /// Adds a node to the accumulator of an atom; whether it is new there.
+    /// Sets the value of an open atom; if it is known, evaluates the predicates that use it.
+    fn set_atom_value(&mut self, open: OpenAtomId, value: AtomValue) {
+        self.nodes.set_atom_value(open, value);
+        if !matches!(value, AtomValue::Known(_)) {
+            return;
+        }
+        let mut user = self.nodes.first_user(open);
+        while let Some((slot, binding)) = user {
+            self.evaluate_predicates(binding);
+            user = self.nodes.next_user(slot);
+        }
+    }
+
+    /// Adds a node to the accumulator of an open atom; whether it is new there.
     ///
-    /// An outer binding has received every node that an inner one has, so a result that is final for
-    /// the inner one is final for the outer one, too.
-    fn accumulate(&mut self, id: BindingId, atom: usize, node: CandidateId) -> bool {
-        let binding = self.nodes.binding(id);
-        let at = binding.first_atom + atom;
-        let step = self.steps[binding.step].step;
-        let accumulator = binding.first_accumulator + step.accumulator_of(atom);
-        let query = self.steps[binding.step].query;
-        let (accumulator, stored) = self.nodes.accumulator_mut(accumulator);
+    /// An outer node has received every node that an inner one has, so a result that is final for the
+    /// inner one is final for the outer one, too.
+    fn accumulate(&mut self, open: OpenAtomId, node: CandidateId) -> bool {
+        let open_atom = self.nodes.atom(open);
+        let part = self.steps.atom(open_atom.atom).part;
+        let (accumulator, stored) = self.nodes.accumulator_mut(open_atom.accumulator);
         let (is_new, decided) = match self.candidates.node(node) {
             CandidateNode::Counted(order) => {
                 let (is_new, bytes) = accumulator.count(*order);
@@ -340,15 +404,14 @@ impl<'a> Propagation<'a> {
             }
             CandidateNode::Compared(side, value) => {
                 // It is copied, hashed and compared.
-                self.work.spend(query, 2 * value.bytes() as u64);
+                self.work.spend(part, 2 * value.bytes() as u64);
                 *stored += accumulator.add(*side, value);
                 (true, accumulator.decided(Some((*side, value))))
             }
-            CandidateNode::Selected(_) => unreachable!("predicates select no nodes"),
+            CandidateNode::Selected(..) => unreachable!("predicates select no nodes"),
         };
         if let Some(value) = decided {
-            self.nodes.set_atom(at, AtomValue::Known(value));
-            self.evaluate_predicates(id);
+            self.set_atom_value(open, AtomValue::Known(value));
         }
         is_new
     }
@@ -359,15 +422,18 @@ impl<'a> Propagation<'a> {
         if binding.verdict != Verdict::Undecided {
             return;
         }
-        let QueryStep { step, query, .. } = self.steps[binding.step];
-        let first_atom = binding.first_atom;
-        self.work
-            .spend(query, STEPS_PER_BINDING + 4 * step.atoms.len() as u64);
+        let linked = self.steps.step(binding.step);
+        let step = linked.step;
+        self.work.spend(
+            linked.part,
+            STEPS_PER_BINDING + STEPS_PER_VISIT * step.atoms.len() as u64,
+        );
         while self.nodes.binding(id).predicates_passed < step.first_deferred {
             let sibling = self.sibling_position(id);
-            let predicate = &step.predicates[self.nodes.binding(id).predicates_passed];
-            let atoms = self.nodes.atoms(first_atom, step.atoms.len());
-            match predicate.formula.value(atoms, sibling) {
+            let binding = self.nodes.binding(id);
+            let predicate = &step.predicates[binding.predicates_passed];
+            let atom = |number| self.nodes.slot_value(binding, number);
+            match predicate.formula.value(&atom, sibling) {
                 None => return,
                 Some(false) => {
                     self.nodes.binding_mut(id).verdict = Verdict::Fails;
@@ -391,7 +457,7 @@ impl<'a> Propagation<'a> {
     /// call for a predicate that uses `position()` counts the node.
     fn sibling_position(&mut self, id: BindingId) -> SiblingPosition {
         let binding = self.nodes.binding(id);
-        let linked = self.steps[binding.step];
+        let linked = self.steps.step(binding.step);
         let predicate = binding.predicates_passed;
         let mut position = binding.position;
         if position.is_none() && linked.step.predicates[predicate].needs_position {
@@ -429,10 +495,14 @@ impl<'a> Propagation<'a> {
     fn forward_collected(&mut self, id: BindingId) {
         let binding = self.nodes.binding(id);
         let (step, target) = (binding.step, binding.target);
-        let exists = self.reports_existence(self.steps[step].step.goal.as_ref());
+        let linked = self.steps.step(step);
+        let exists = self.reports_existence(linked.goal);
         let binding = self.nodes.binding_mut(id);
         if exists {
-            binding.collected = Collected::Existence;
+            // The end of the step itself comes before those below it.
+            binding
+                .collected
+                .add_existence(linked.ends.first, linked.ends);
         }
         let collected = if let Collected::Nodes(_) = binding.collected {
             std::mem::replace(&mut binding.collected, Collected::Nothing)
@@ -443,10 +513,20 @@ impl<'a> Propagation<'a> {
         self.propagate_collected(step, target, collected);
     }
 
-    fn propagate_collected(&mut self, step: StepId, target: BindingId, collected: Collected) {
+    fn propagate_collected(&mut self, step: StepId, target: u32, collected: Collected) {
         match collected {
             Collected::Nothing => {}
-            Collected::Existence => self.propagate(step, target, Candidate::Existence),
+            Collected::Existence => {
+                let ends = self.steps.step(step).ends;
+                for end in ends.first..ends.first + ends.count {
+                    self.propagate(step, target, Candidate::Existence(end));
+                }
+            }
+            Collected::ExistenceFor(set) => {
+                for end in set.iter() {
+                    self.propagate(step, target, Candidate::Existence(end));
+                }
+            }
             Collected::First(order, passes) => {
                 self.propagate(step, target, Candidate::First(order, passes));
             }
@@ -466,43 +546,43 @@ impl<'a> Propagation<'a> {
         self.nodes.feed(first, chunk, &mut self.work);
     }
 
-    /// Settles the atoms that the start tag decides.
-    pub fn settle_start_tag_atoms(&mut self, id: BindingId) {
-        let binding = self.nodes.binding(id);
-        let (step, first_atom) = (self.steps[binding.step].step, binding.first_atom);
-        let mut accumulator = binding.first_accumulator;
-        for (number, atom) in step.atoms.iter().enumerate() {
-            match atom {
-                Atom::Value(_) => {}
-                Atom::Path {
-                    at_start_tag,
-                    default,
-                    ..
-                } => {
-                    if *at_start_tag {
-                        self.settle_path_atom(first_atom + number, *default);
-                    }
+    /// Settles the open atoms of the innermost node, which ends.
+    pub fn settle_atoms(&mut self) {
+        for open in self.nodes.top_atoms() {
+            self.settle_atom(open);
+        }
+    }
+
+    /// Settles an open atom of the innermost node when no further candidate can arrive. The predicates
+    /// that use it are not evaluated yet.
+    pub fn settle_atom(&mut self, open: OpenAtomId) {
+        let open_atom = self.nodes.atom(open);
+        let (value, watcher, accumulator) =
+            (open_atom.value, open_atom.watcher, open_atom.accumulator);
+        let compiled = self.steps.atom(open_atom.atom);
+        self.work.spend(compiled.part, STEPS_PER_VISIT);
+        if let AtomValue::Known(_) = value {
+            return;
+        }
+        let value = match &compiled.atom.test {
+            AtomTest::Value(_) => self.nodes.watcher_result(watcher),
+            AtomTest::Path { default, .. } => match value {
+                AtomValue::Provisional(_, passes) => passes,
+                AtomValue::Unknown | AtomValue::Known(_) => *default,
+            },
+            AtomTest::Count { .. } => self.nodes.accumulator(accumulator).holds(),
+            AtomTest::Pair { is_self, .. } => {
+                if is_self.contains(&true) {
+                    self.add_own_value(accumulator, watcher, *is_self);
                 }
-                Atom::Count { at_start_tag, .. } | Atom::Pair { at_start_tag, .. } => {
-                    if *at_start_tag {
-                        self.settle_accumulator_atom(first_atom + number, accumulator);
-                    }
-                    accumulator += 1;
-                }
+                self.nodes.accumulator(accumulator).holds()
             }
-        }
+        };
+        self.nodes.set_atom_value(open, AtomValue::Known(value));
     }
 
-    /// Settles an atom about several nodes when no further one can arrive.
-    fn settle_accumulator_atom(&mut self, at: usize, accumulator: usize) {
-        if !matches!(self.nodes.atom(at), AtomValue::Known(_)) {
-            let holds = self.nodes.accumulator(accumulator).holds();
-            self.nodes.set_atom(at, AtomValue::Known(holds));
-        }
-    }
-
-    /// Settles an atom about two paths, one or both of which are the node itself, when it ends.
-    fn settle_own_value(&mut self, accumulator: usize, watcher: usize, is_self: [bool; 2]) {
+    /// Adds the value of a node that ends to an accumulator, as one or both of the compared paths.
+    fn add_own_value(&mut self, accumulator: usize, watcher: usize, is_self: [bool; 2]) {
         let value = self.nodes.take_value(watcher);
         let (accumulator, stored) = self.nodes.accumulator_mut(accumulator);
         for (side, is_self) in [Side::Left, Side::Right].into_iter().zip(is_self) {
@@ -512,74 +592,42 @@ impl<'a> Propagation<'a> {
         }
     }
 
-    /// Settles a path atom when no further candidate can arrive.
-    fn settle_path_atom(&mut self, at: usize, default: bool) {
-        let value = match self.nodes.atom(at) {
-            AtomValue::Unknown => default,
-            AtomValue::Provisional(_, passes) => passes,
-            AtomValue::Known(known) => known,
-        };
-        self.nodes.set_atom(at, AtomValue::Known(value));
-    }
-
-    /// Decides a binding of the innermost node, which ends, and propagates what it contributes.
-    /// `capture` makes a record of the node, in case the query reports nodes.
+    /// Decides a binding of the innermost node, which ends, and propagates what it contributes. The
+    /// atoms of the node are settled. `capture` makes a record of the node, in case the query reports
+    /// nodes.
     pub fn close_binding(
         &mut self,
         id: BindingId,
         capture: impl FnOnce(&OpenNodes<'a>) -> SelectedNode,
     ) {
         let binding = self.nodes.binding(id);
-        let (step, target, first_atom) = (binding.step, binding.target, binding.first_atom);
-        let linked = self.steps[step];
-        self.work.spend(linked.query, STEPS_PER_VISIT);
-        if self.is_finished(linked.query) {
+        let (step, target, watcher) = (binding.step, binding.target, binding.goal_watcher);
+        let linked = self.steps.step(step);
+        self.work.spend(linked.part, STEPS_PER_VISIT);
+        if !self.is_live(step) {
             return self.discard_collected(id);
         }
-        self.work.spend(linked.query, STEPS_PER_BINDING);
-        let mut watcher = binding.first_watcher;
-        let mut accumulator = binding.first_accumulator;
-        for (number, atom) in linked.step.atoms.iter().enumerate() {
-            match atom {
-                Atom::Value(_) => {
-                    let passes = self.nodes.watcher_result(watcher);
-                    self.nodes
-                        .set_atom(first_atom + number, AtomValue::Known(passes));
-                    watcher += 1;
-                }
-                Atom::Path { default, .. } => {
-                    self.settle_path_atom(first_atom + number, *default);
-                }
-                Atom::Count { .. } | Atom::Pair { .. } => {
-                    if let Atom::Pair { is_self, .. } = atom {
-                        if is_self.contains(&true) {
-                            self.settle_own_value(accumulator, watcher, *is_self);
-                            watcher += 1;
-                        }
-                    }
-                    self.settle_accumulator_atom(first_atom + number, accumulator);
-                    accumulator += 1;
-                }
-            }
-        }
+        self.work.spend(linked.part, STEPS_PER_BINDING);
         self.evaluate_predicates(id);
-        let goal = linked.step.goal.as_ref();
+        let goal = linked.goal;
         let candidate = match (self.nodes.binding(id).verdict, goal) {
             (Verdict::Fails, _) => return,
             // Existence was propagated when the predicates turned out to hold.
             (Verdict::Holds, goal) if self.reports_existence(goal) => return,
             (_, None) => None,
-            (_, goal) if self.reports_existence(goal) => Some(Candidate::Existence),
+            (_, goal) if self.reports_existence(goal) => {
+                Some(Candidate::Existence(linked.ends.first))
+            }
             (_, Some(Goal::AnyPasses(_))) => self
                 .nodes
                 .watcher_result(watcher)
-                .then_some(Candidate::Existence),
+                .then_some(Candidate::Existence(linked.ends.first)),
             (_, Some(Goal::FirstPasses(_))) => Some(Candidate::First(
                 self.nodes.top().order,
                 self.nodes.watcher_result(watcher),
             )),
             (_, Some(Goal::Exists | Goal::Select)) => {
-                let node = CandidateNode::Selected(capture(&self.nodes));
+                let node = CandidateNode::Selected(linked.ends.first, capture(&self.nodes));
                 Some(Candidate::Node(self.candidates.add(node)))
             }
             (_, Some(Goal::Count)) => {
@@ -604,7 +652,7 @@ impl<'a> Propagation<'a> {
     }
 
     /// Propagates an attribute that a predicate counts or compares.
-    pub fn propagate_attribute(&mut self, step: StepId, target: BindingId, node: CandidateNode) {
+    pub fn propagate_attribute(&mut self, step: StepId, target: u32, node: CandidateNode) {
         let node = self.candidates.add(node);
         self.propagate(step, target, Candidate::Node(node));
         self.candidates.release(node);
@@ -613,16 +661,26 @@ impl<'a> Propagation<'a> {
     /// Defers a binding whose node ends but whose step tests `last()`.
     fn defer(&mut self, id: BindingId, candidate: Option<Candidate>) {
         let binding = self.nodes.binding_mut(id);
-        let (step, target, first_atom) = (binding.step, binding.target, binding.first_atom);
-        let collected = match candidate {
-            Some(candidate) => Collected::of(candidate),
-            None => std::mem::replace(&mut binding.collected, Collected::Nothing),
-        };
-        let linked = self.steps[step];
+        let (step, target) = (binding.step, binding.target);
+        let linked = self.steps.step(step);
+        // What branches that continue the path contributed waits with the node itself.
+        let mut collected = std::mem::replace(&mut binding.collected, Collected::Nothing);
+        match candidate {
+            Some(Candidate::Existence(end)) => {
+                collected.add_existence(end, linked.ends);
+            }
+            Some(Candidate::First(order, passes)) => collected = Collected::First(order, passes),
+            Some(Candidate::Node(node)) => collected.add_node(node),
+            None => {}
+        }
+        let binding = self.nodes.binding(id);
+        let atoms = 0..linked.step.atoms.len();
         let node = DeferredNode {
             step,
             target,
-            atoms: self.nodes.atoms(first_atom, linked.step.atoms.len()).into(),
+            atoms: atoms
+                .map(|number| self.nodes.slot_value(binding, number))
+                .collect(),
             collected,
         };
         if !linked.step.last_only {
@@ -649,15 +707,11 @@ impl<'a> Propagation<'a> {
 
     fn resolve_siblings(&mut self, mut siblings: Vec<DeferredNode>) {
         let step = siblings[0].step;
-        let QueryStep {
-            step: compiled,
-            query,
-            ..
-        } = self.steps[step];
+        let part = self.steps.step(step).part;
+        let compiled = self.steps.step(step).step;
         for predicate in &compiled.predicates[compiled.first_deferred..] {
-            let steps =
-                (STEPS_PER_BINDING + 4 * compiled.atoms.len() as u64) * siblings.len() as u64;
-            self.work.spend(query, steps);
+            let steps = STEPS_PER_BINDING + STEPS_PER_VISIT * compiled.atoms.len() as u64;
+            self.work.spend(part, steps * siblings.len() as u64);
             let last = siblings.len() as u64;
             let mut passing = Vec::with_capacity(siblings.len());
             for (position, node) in (1..).zip(siblings) {
@@ -665,7 +719,8 @@ impl<'a> Propagation<'a> {
                     position: Some(position),
                     last: Some(last),
                 };
-                if predicate.formula.value(&node.atoms, sibling) == Some(true) {
+                let atom = |number: usize| node.atoms[number];
+                if predicate.formula.value(&atom, sibling) == Some(true) {
                     passing.push(node);
                 } else if let Collected::Nodes(nodes) = node.collected {
                     self.release(&nodes);

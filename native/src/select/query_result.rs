@@ -6,6 +6,8 @@ use hashbrown::HashSet;
 use crate::events::{ExpandedName, NamespaceScope, Span};
 use crate::xpath::ast::Kind;
 
+use super::query_steps::QuerySteps;
+
 /// Default of [`SelectionOptions::candidates_max`].
 pub const CANDIDATES_MAX: usize = 1_000_000;
 
@@ -91,11 +93,50 @@ pub struct QueryResult {
     pub count: u64,
     /// The reported nodes, in document order.
     pub nodes: Vec<SelectedNode>,
-    /// Number of steps that the evaluation took.
-    pub steps: u64,
-    /// Of a document that was stopped: what the query has in the cause, to compare queries. Its
-    /// steps, or what it holds if the selection holds too much.
-    pub cost: u64,
+}
+
+/// The results of the queries of a selection, and what they took.
+pub(crate) struct SelectionResult {
+    /// By query.
+    pub queries: Vec<QueryResult>,
+    /// By part of the table of steps: the number of steps that it took.
+    pub steps: Vec<u64>,
+    /// By part, what it holds; set if the document was stopped because the selection holds too much.
+    pub held: Option<Vec<u64>>,
+}
+
+impl SelectionResult {
+    /// No query selects anything, and no part took a step.
+    pub fn empty(steps: &QuerySteps<'_>) -> Self {
+        Self {
+            queries: vec![QueryResult::default(); steps.query_count()],
+            steps: vec![0; steps.part_count()],
+            held: None,
+        }
+    }
+
+    /// The steps of all parts together.
+    pub fn total_steps(&self) -> u64 {
+        self.steps.iter().sum()
+    }
+
+    /// Of a document that was stopped: what each part has in the cause, to compare queries.
+    pub fn costs(&self) -> &[u64] {
+        self.held.as_deref().unwrap_or(&self.steps)
+    }
+
+    /// Adds the result of another tree of the document, by the same table of steps.
+    pub fn add(&mut self, tree: Self) {
+        for (total, own) in self.queries.iter_mut().zip(tree.queries) {
+            total.matched |= own.matched;
+            total.count += own.count;
+            total.nodes.extend(own.nodes);
+        }
+        for (total, own) in self.steps.iter_mut().zip(tree.steps) {
+            *total += own;
+        }
+        self.held = tree.held;
+    }
 }
 
 /// Collects the nodes that one query selects.
@@ -161,14 +202,12 @@ impl ResultSet {
     }
 
     /// The result; `is_found` means that the query matches even if no node was added.
-    pub fn finish(mut self, is_found: bool, (steps, cost): (u64, u64)) -> QueryResult {
+    pub fn finish(mut self, is_found: bool) -> QueryResult {
         self.nodes.sort_unstable_by_key(|node| node.order);
         QueryResult {
             matched: self.count > 0 || is_found,
             count: self.count,
             nodes: self.nodes,
-            steps,
-            cost,
         }
     }
 }

@@ -1,6 +1,8 @@
-//! Counts the steps that each query of a selection takes.
+//! Counts the steps that the parts of the queries of a selection take.
 
 use crate::events::{Stop, WORK_SPENT};
+
+use super::query_steps::PartId;
 
 /// Steps to look at a step that waits for a node.
 pub(super) const STEPS_PER_VISIT: u64 = 4;
@@ -11,28 +13,27 @@ pub(super) const STEPS_PER_BINDING: u64 = 32;
 /// Steps to report a node.
 pub(super) const STEPS_PER_SELECTED: u64 = 128;
 
-/// The steps of all queries, and the number of steps at which the document is stopped.
+/// The steps of all parts, and the number of steps at which the document is stopped.
 pub(super) struct QueryWork {
-    by_query: Vec<u64>,
+    by_part: Vec<u64>,
     spent: u64,
     steps_max: u64,
 }
 
 impl QueryWork {
-    /// The steps to prepare each query.
-    pub fn new(preparations: impl Iterator<Item = usize>, steps_max: u64) -> Self {
-        let by_query: Vec<u64> = preparations.map(|steps| steps as u64).collect();
+    /// The steps to prepare each part.
+    pub fn new(preparation: Vec<u64>, steps_max: u64) -> Self {
         Self {
-            spent: by_query.iter().sum(),
-            by_query,
+            spent: preparation.iter().sum(),
+            by_part: preparation,
             steps_max,
         }
     }
 
-    /// Counts steps of a query.
+    /// Counts steps of a part.
     #[inline]
-    pub fn spend(&mut self, query: u32, steps: u64) {
-        self.by_query[query as usize] += steps;
+    pub fn spend(&mut self, part: PartId, steps: u64) {
+        self.by_part[part as usize] += steps;
         self.spent += steps;
     }
 
@@ -47,9 +48,9 @@ impl QueryWork {
         self.steps_max = u64::MAX;
     }
 
-    /// The steps of a query.
-    pub fn of_query(&self, query: usize) -> u64 {
-        self.by_query[query]
+    /// The steps of each part.
+    pub fn into_parts(self) -> Vec<u64> {
+        self.by_part
     }
 
     /// Stops the document if its budget is spent.

@@ -25,6 +25,20 @@ pub fn canonical_text(query: &Query) -> String {
     out
 }
 
+/// A step as canonical text, with its axis. Two steps have the same text if and only if they are equal.
+pub(crate) fn canonical_step(step: &Step) -> String {
+    let mut out = String::new();
+    write_step(&mut out, step, axis_text(step.axis));
+    out
+}
+
+/// A predicate as canonical text. Two predicates have the same text if and only if they are equal.
+pub(crate) fn canonical_predicate(expr: &Expr) -> String {
+    let mut out = String::new();
+    write_expr(&mut out, expr);
+    out
+}
+
 fn axis_text(axis: Axis) -> &'static str {
     match axis {
         Axis::Child => "/",

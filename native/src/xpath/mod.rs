@@ -22,6 +22,7 @@ mod tree_order;
 mod tests;
 
 pub use canonical_printer::canonical_text;
+pub(crate) use canonical_printer::{canonical_predicate, canonical_step};
 pub use namespaces::Namespaces;
 pub use normal_form::normalise;
 pub use parser::{parse, parse_canonical};

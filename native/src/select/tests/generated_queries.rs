@@ -3,7 +3,9 @@
 
 use proptest::prelude::*;
 
-use crate::select::{QueryResult, ResultDetail, Selection, SelectionOptions, Selector};
+use crate::select::{
+    QueryResult, QuerySteps, ResultDetail, Selection, SelectionOptions, Selector, SelectorCompiler,
+};
 use crate::xpath::ast::{
     Axis, DateType, Expr, Kind, Literal, NameTest, Op, Path, Query, Step, StringCondition,
     StringFunction, StringTest,
@@ -76,7 +78,7 @@ fn axis() -> impl Strategy<Value = Axis> {
     prop_oneof![3 => Just(Axis::Child), 2 => Just(Axis::Descendant)]
 }
 
-fn op() -> impl Strategy<Value = Op> {
+pub fn op() -> impl Strategy<Value = Op> {
     prop::sample::select(vec![Op::Eq, Op::Ne, Op::Lt, Op::Le, Op::Gt, Op::Ge])
 }
 
@@ -99,7 +101,7 @@ fn predicates(predicate: BoxedStrategy<Expr>) -> impl Strategy<Value = Vec<Expr>
     ]
 }
 
-fn path(predicate: BoxedStrategy<Expr>, steps: std::ops::Range<usize>) -> BoxedStrategy<Path> {
+pub fn path(predicate: BoxedStrategy<Expr>, steps: std::ops::Range<usize>) -> BoxedStrategy<Path> {
     let step = |kind: BoxedStrategy<Kind>| {
         (axis(), kind, test(), predicates(predicate.clone())).prop_map(
             |(axis, kind, test, predicates)| {
@@ -131,7 +133,7 @@ fn path(predicate: BoxedStrategy<Expr>, steps: std::ops::Range<usize>) -> BoxedS
 }
 
 /// A positional predicate.
-fn positional() -> BoxedStrategy<Expr> {
+pub fn positional() -> BoxedStrategy<Expr> {
     prop_oneof![
         3 => (op(), count()).prop_map(|(op, n)| Expr::Position(op, n)),
         1 => op().prop_map(Expr::PositionLast),
@@ -215,20 +217,22 @@ pub fn query(predicate: BoxedStrategy<Expr>) -> impl Strategy<Value = Query> {
 }
 
 fn results(root: &Item, selectors: &[&Selector], detail: ResultDetail) -> Vec<QueryResult> {
-    let mut selection = Selection::new(
-        selectors,
-        SelectionOptions {
-            detail,
-            ..SelectionOptions::default()
-        },
-    );
+    let options = SelectionOptions {
+        detail,
+        ..SelectionOptions::default()
+    };
+    let steps = QuerySteps::new(selectors);
+    let mut selection = Selection::new(&steps, options);
     read(root, &mut selection).expect("within limits");
     selection.finish()
 }
 
-fn check(root: &Item, queries: &[Query]) -> Result<(), TestCaseError> {
+/// Compares the evaluator with the reference, with equal parts of the queries shared.
+pub fn check(root: &Item, queries: &[Query]) -> Result<(), TestCaseError> {
     let tree = tree(root);
-    let selectors: Vec<Selector> = queries.iter().map(Selector::compile).collect();
+    let mut compiler = SelectorCompiler::default();
+    let compiled = queries.iter().map(|query| compiler.compile(query));
+    let selectors: Vec<Selector> = compiled.collect();
     // The first query occurs twice: duplicates do not affect each other.
     let selectors: Vec<&Selector> = selectors.iter().chain(selectors.first()).collect();
     let with_nodes = results(root, &selectors, ResultDetail::AllNodes);
