@@ -24,7 +24,7 @@ from support.strategies.documents import (
     documents,
     perhaps_broken,
 )
-from support.strategies.queries import Vocabulary, queries
+from support.strategies.queries import Vocabulary, queries, queries_in_common
 
 pytestmark = needs_native
 
@@ -35,6 +35,9 @@ VOCABULARY = Vocabulary(
     texts=VALUES,
 )
 some_queries = st.lists(queries(VOCABULARY).map(to_text), min_size=1, max_size=8)
+queries_with_common_parts = queries_in_common(VOCABULARY).map(
+    lambda made: [to_text(query) for query in made]
+)
 few_queries = st.lists(
     queries(VOCABULARY, max_branches=2, max_depth=1).map(to_text), min_size=1, max_size=3
 )
@@ -65,6 +68,13 @@ def assert_alike(found: Matches, expected: Matches, engine: str) -> None:
 
 @given(documents, some_queries)
 def test_matches_and_fragments(document: bytes, printed: list[PrintedQuery]) -> None:
+    assert_all_alike(printed, lambda matcher: matcher.match(document, fragments=True))
+
+
+@given(documents, queries_with_common_parts)
+def test_common_steps_and_predicates(document: bytes, printed: list[PrintedQuery]) -> None:
+    """The evaluator evaluates parts that queries have in common once for all of them."""
+    assert_all_alike(printed, lambda matcher: matcher.match(document))
     assert_all_alike(printed, lambda matcher: matcher.match(document, fragments=True))
 
 

@@ -26,6 +26,7 @@ use crate::xpath::{normalise, parse, Namespaces};
 
 mod lazy_attributes;
 mod nested_paths;
+mod shared_operands;
 mod work_budget;
 
 const LARGE_CACHE: RunLimits = RunLimits {

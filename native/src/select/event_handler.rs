@@ -5,7 +5,8 @@ use crate::xpath::ast::{Axis, Kind};
 
 use super::candidate::{Candidate, CandidateNode};
 use super::node_capture::NodeCapture;
-use super::open_nodes::{BindingId, OpenAtomId, Verdict, DOCUMENT_BINDING, NONE};
+use super::open_atoms::{OpenAtom, OpenAtomId, NONE};
+use super::open_nodes::{BindingId, Verdict, DOCUMENT_BINDING};
 use super::pending_steps::{accepts, PendingSteps, ANY_NAME, TEXT};
 use super::propagation::Propagation;
 use super::query_result::{QueryResult, ResultDetail, SelectionOptions, SelectionResult};
@@ -189,10 +190,11 @@ impl<'a> Selection<'a> {
             STEPS_PER_BINDING * (2 + steps.next_count(step)) + visits,
         );
         let binding = self.propagation.nodes.push_binding(id, step, target);
-        for (number, &atom) in steps.atoms_of(step).iter().enumerate() {
+        let first_slot = self.propagation.nodes.binding(binding).first_slot;
+        for (slot, &atom) in (first_slot..).zip(steps.atoms_of(step)) {
             if steps.atom(atom).atom.at_start_tag {
                 let value = self.start_tag_value(atom, tag);
-                self.propagation.nodes.set_slot(binding, number, value);
+                self.propagation.nodes.atoms.set_slot(slot, value);
             }
         }
         self.propagation.evaluate_predicates(binding);
@@ -213,7 +215,8 @@ impl<'a> Selection<'a> {
     /// The value of an atom of the innermost node that its start tag decides. It is determined once for
     /// all bindings of the node.
     fn start_tag_value(&mut self, atom: AtomId, tag: StartTag<'_>) -> bool {
-        if let Some(known) = self.propagation.nodes.start_tag_value(atom) {
+        let nodes = &self.propagation.nodes;
+        if let Some(known) = nodes.atoms.start_tag_value(atom, nodes.top().order) {
             return known;
         }
         let steps = self.propagation.steps;
@@ -232,22 +235,26 @@ impl<'a> Selection<'a> {
     fn open_atoms(&mut self, binding: BindingId, step: &QueryStep<'a>, tag: Option<StartTag<'_>>) {
         let steps = self.propagation.steps;
         self.propagation.nodes.watch_goal(step);
-        if self.propagation.nodes.binding(binding).verdict != Verdict::Undecided {
+        let binding = self.propagation.nodes.binding(binding);
+        if binding.verdict != Verdict::Undecided {
             return;
         }
-        for (number, &atom) in steps.atoms_of(step).iter().enumerate() {
-            if self.propagation.nodes.is_slot_unset(binding, number) {
-                if let Some(open) = self.propagation.nodes.atom_of_top(atom) {
-                    self.propagation.nodes.link_slot(binding, number, open);
-                    continue;
-                }
-                let open = self.open_atom(atom);
-                self.propagation.nodes.link_slot(binding, number, open);
-                let Some(tag) = tag else { continue };
-                for first in steps.first_steps(atom) {
-                    if steps.step(first).step.is_own_attribute() {
-                        self.visit_attributes(first, open, tag);
-                    }
+        let depth = binding.depth;
+        for (slot, &atom) in (binding.first_slot..).zip(steps.atoms_of(step)) {
+            let atoms = &mut self.propagation.nodes.atoms;
+            if !atoms.is_unset(slot) {
+                continue;
+            }
+            if let Some(open) = atoms.at_depth(atom, depth) {
+                atoms.link_slot(slot, open);
+                continue;
+            }
+            let open = self.open_atom(atom);
+            self.propagation.nodes.atoms.link_slot(slot, open);
+            let Some(tag) = tag else { continue };
+            for first in steps.first_steps(atom) {
+                if steps.step(first).step.is_own_attribute() {
+                    self.visit_attributes(first, open, tag);
                 }
             }
         }
@@ -262,10 +269,7 @@ impl<'a> Selection<'a> {
             .work
             .spend(compiled.part, STEPS_PER_BINDING * (1 + paths));
         let open = self.propagation.nodes.push_atom(atom, steps);
-        let (depth, outer) = {
-            let open = self.propagation.nodes.atom(open);
-            (open.depth, open.outer)
-        };
+        let OpenAtom { depth, outer, .. } = *self.propagation.nodes.atoms.get(open);
         for step in steps.first_steps(atom) {
             self.await_step(step, open, depth, outer == NONE);
         }

@@ -27,6 +27,7 @@ mod explanation;
 mod live_parts;
 mod node_capture;
 mod node_path;
+mod open_atoms;
 mod open_nodes;
 mod pending_steps;
 mod predicate;

@@ -6,18 +6,13 @@ use crate::xpath::number::NumberReader;
 
 use super::accumulator::{Accumulator, ComparedValue};
 use super::candidate::Collected;
+use super::open_atoms::{number, AtomsMark, OpenAtomId, OpenAtoms, NONE};
 use super::query_steps::{AtomId, PartId, QueryStep, QuerySteps, StepId};
 use super::query_work::{QueryWork, STEPS_PER_VISIT};
 use super::selector::{AtomTest, Goal, ValueType};
 
 /// Index of a binding in [`OpenNodes`].
 pub(super) type BindingId = u32;
-
-/// Index of an open atom in [`OpenNodes`].
-pub(super) type OpenAtomId = u32;
-
-/// No binding, open atom or slot.
-pub(super) const NONE: u32 = u32::MAX;
 
 /// The binding of the document node.
 pub(super) const DOCUMENT_BINDING: BindingId = 0;
@@ -30,8 +25,7 @@ pub(super) struct Frame {
     /// Document-order number.
     pub order: u64,
     pub first_binding: usize,
-    first_slot: usize,
-    first_atom: usize,
+    pub atoms_mark: AtomsMark,
     pub first_watcher: usize,
     first_accumulator: usize,
     /// Mark in [`super::deferred_nodes::DeferredNodes`].
@@ -54,8 +48,8 @@ pub(super) struct Binding {
     pub target: u32,
     /// The next enclosing binding of the same step.
     pub outer: BindingId,
-    /// Index of the slot of its first atom.
-    first_slot: usize,
+    /// Index of the slot of its first atom in [`OpenAtoms`].
+    pub first_slot: usize,
     /// Index of the watcher of its goal, if it has one.
     pub goal_watcher: usize,
     /// Number of leading predicates known to hold.
@@ -66,56 +60,6 @@ pub(super) struct Binding {
     pub collected: Collected,
     /// The last walk of a node candidate that reached this binding.
     pub walk: u64,
-}
-
-/// Where a binding has the value of an atom of its predicates.
-struct AtomSlot {
-    source: SlotSource,
-    binding: BindingId,
-    /// The next slot of the same open atom.
-    next_user: u32,
-}
-
-#[derive(Clone, Copy)]
-enum SlotSource {
-    /// Nothing needs the value yet.
-    Unset,
-    /// The start tag decided it.
-    Known(bool),
-    Open(OpenAtomId),
-}
-
-/// An atom that is tested for an open node, once for all bindings of the node.
-pub(super) struct OpenAtom {
-    pub atom: AtomId,
-    /// Index of the node's frame.
-    pub depth: u32,
-    /// The same atom of the next enclosing node.
-    pub outer: OpenAtomId,
-    pub value: AtomValue,
-    /// Index of the watcher of the node's own value, if the atom tests it.
-    pub watcher: usize,
-    /// Index of its accumulator, if it has one.
-    pub accumulator: usize,
-    /// The first slot that refers to it.
-    users: u32,
-}
-
-/// What is known about an open atom.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum AtomValue {
-    Unknown,
-    Known(bool),
-    /// The value for the first node in document order so far, with its document-order number. An
-    /// earlier node may still become certain.
-    Provisional(u64, bool),
-}
-
-/// The value of an atom that the start tag decided, for the node with this document-order number.
-#[derive(Clone, Copy, Default)]
-struct StartTagValue {
-    order: u64,
-    value: bool,
 }
 
 /// Whether the predicates of a binding's step hold for its node.
@@ -136,8 +80,7 @@ enum ActiveWatcher<'a> {
 pub(super) struct OpenNodes<'a> {
     frames: Vec<Frame>,
     bindings: Vec<Binding>,
-    slots: Vec<AtomSlot>,
-    atoms: Vec<OpenAtom>,
+    pub atoms: OpenAtoms,
     /// With the part of each.
     watchers: Vec<(PartId, ActiveWatcher<'a>)>,
     accumulators: Vec<Accumulator>,
@@ -145,10 +88,6 @@ pub(super) struct OpenNodes<'a> {
     compared_bytes: usize,
     /// For each step, its innermost binding.
     innermost: Vec<BindingId>,
-    /// For each atom, the innermost open one.
-    innermost_atoms: Vec<OpenAtomId>,
-    /// For each atom, the last value that a start tag decided.
-    start_tag_values: Vec<StartTagValue>,
 }
 
 impl<'a> OpenNodes<'a> {
@@ -157,14 +96,11 @@ impl<'a> OpenNodes<'a> {
         Self {
             frames: Vec::new(),
             bindings: Vec::new(),
-            slots: Vec::new(),
-            atoms: Vec::new(),
+            atoms: OpenAtoms::new(steps.atom_count()),
             watchers: Vec::new(),
             accumulators: Vec::new(),
             compared_bytes: 0,
             innermost: vec![NONE; steps.len()],
-            innermost_atoms: vec![NONE; steps.atom_count()],
-            start_tag_values: vec![StartTagValue::default(); steps.atom_count()],
         }
     }
 
@@ -203,8 +139,7 @@ impl<'a> OpenNodes<'a> {
         self.frames.push(Frame {
             order,
             first_binding: self.bindings.len(),
-            first_slot: self.slots.len(),
-            first_atom: self.atoms.len(),
+            atoms_mark: self.atoms.mark(),
             first_watcher: self.watchers.len(),
             first_accumulator: self.accumulators.len(),
             deferred_mark,
@@ -220,10 +155,7 @@ impl<'a> OpenNodes<'a> {
         for binding in self.bindings.drain(frame.first_binding..).rev() {
             self.innermost[binding.step as usize] = binding.outer;
         }
-        self.slots.truncate(frame.first_slot);
-        for open in self.atoms.drain(frame.first_atom..).rev() {
-            self.innermost_atoms[open.atom as usize] = open.outer;
-        }
+        self.atoms.roll_back(frame.atoms_mark);
         self.truncate_values(frame.first_watcher, frame.first_accumulator);
     }
 
@@ -247,7 +179,7 @@ impl<'a> OpenNodes<'a> {
     /// one of its step.
     pub fn push_binding(&mut self, id: StepId, step: &QueryStep<'a>, target: u32) -> BindingId {
         let binding = number(self.bindings.len());
-        let first_slot = self.slots.len();
+        let first_slot = self.atoms.push_slots(binding, step.step.atoms.len());
         self.bindings.push(Binding {
             step: id,
             depth: self.depth(),
@@ -261,12 +193,6 @@ impl<'a> OpenNodes<'a> {
             collected: Collected::Nothing,
             walk: 0,
         });
-        self.slots
-            .resize_with(first_slot + step.step.atoms.len(), || AtomSlot {
-                source: SlotSource::Unset,
-                binding,
-                next_user: NONE,
-            });
         binding
     }
 
@@ -298,17 +224,8 @@ impl<'a> OpenNodes<'a> {
 
     /// Tests an atom for the innermost node.
     pub fn push_atom(&mut self, atom: AtomId, steps: &QuerySteps<'a>) -> OpenAtomId {
-        let id = number(self.atoms.len());
-        self.atoms.push(OpenAtom {
-            atom,
-            depth: self.depth(),
-            outer: self.innermost_atoms[atom as usize],
-            value: AtomValue::Unknown,
-            watcher: self.watchers.len(),
-            accumulator: self.accumulators.len(),
-            users: NONE,
-        });
-        self.innermost_atoms[atom as usize] = id;
+        let (watcher, accumulator) = (self.watchers.len(), self.accumulators.len());
+        let id = self.atoms.push(atom, self.depth(), watcher, accumulator);
         let compiled = steps.atom(atom);
         match &compiled.atom.test {
             AtomTest::Value(test) => self.push_watcher(compiled.part, test),
@@ -329,112 +246,12 @@ impl<'a> OpenNodes<'a> {
 
     /// Removes the last open atom and returns its value, which the start tag decided.
     pub fn pop_start_tag_atom(&mut self) -> bool {
-        let open = self.atoms.pop().expect("an atom was pushed");
-        self.innermost_atoms[open.atom as usize] = open.outer;
+        let open = self.atoms.pop();
         self.truncate_values(open.watcher, open.accumulator);
-        let AtomValue::Known(value) = open.value else {
-            unreachable!("the atom is settled");
-        };
+        let value = open.value.known().expect("the atom is settled");
         let order = self.top().order;
-        self.start_tag_values[open.atom as usize] = StartTagValue { order, value };
+        self.atoms.set_start_tag_value(open.atom, order, value);
         value
-    }
-
-    /// The value of an atom for the innermost node, if its start tag decided it before.
-    #[inline]
-    pub fn start_tag_value(&self, atom: AtomId) -> Option<bool> {
-        let known = &self.start_tag_values[atom as usize];
-        (known.order == self.top().order).then_some(known.value)
-    }
-
-    /// The open atom of the innermost node, if it is tested for it.
-    #[inline]
-    pub fn atom_of_top(&self, atom: AtomId) -> Option<OpenAtomId> {
-        let id = self.innermost_atoms[atom as usize];
-        let is_own = id != NONE && self.atoms[id as usize].depth == self.depth();
-        is_own.then_some(id)
-    }
-
-    /// Sets the value of an atom of a binding, by its number among those of the step.
-    #[inline]
-    pub fn set_slot(&mut self, binding: BindingId, number: usize, value: bool) {
-        let at = self.bindings[binding as usize].first_slot + number;
-        self.slots[at].source = SlotSource::Known(value);
-    }
-
-    /// Whether an atom of a binding has no value and no open atom yet.
-    #[inline]
-    pub fn is_slot_unset(&self, binding: BindingId, number: usize) -> bool {
-        let at = self.bindings[binding as usize].first_slot + number;
-        matches!(self.slots[at].source, SlotSource::Unset)
-    }
-
-    /// Makes a binding a user of an open atom.
-    #[inline]
-    pub fn link_slot(&mut self, binding: BindingId, atom: usize, open: OpenAtomId) {
-        let at = self.bindings[binding as usize].first_slot + atom;
-        let slot = &mut self.slots[at];
-        slot.source = SlotSource::Open(open);
-        slot.next_user = std::mem::replace(&mut self.atoms[open as usize].users, number(at));
-    }
-
-    /// The value of an atom of a binding, if it is known.
-    #[inline]
-    pub fn slot_value(&self, binding: &Binding, number: usize) -> Option<bool> {
-        match self.slots[binding.first_slot + number].source {
-            SlotSource::Unset => None,
-            SlotSource::Known(value) => Some(value),
-            SlotSource::Open(open) => match self.atoms[open as usize].value {
-                AtomValue::Known(value) => Some(value),
-                AtomValue::Unknown | AtomValue::Provisional(..) => None,
-            },
-        }
-    }
-
-    /// The first user of an open atom: its slot and binding.
-    #[inline]
-    pub fn first_user(&self, open: OpenAtomId) -> Option<(u32, BindingId)> {
-        self.user(self.atoms[open as usize].users)
-    }
-
-    /// The user of an open atom after the one with this slot.
-    #[inline]
-    pub fn next_user(&self, slot: u32) -> Option<(u32, BindingId)> {
-        self.user(self.slots[slot as usize].next_user)
-    }
-
-    #[inline]
-    fn user(&self, slot: u32) -> Option<(u32, BindingId)> {
-        (slot != NONE).then(|| (slot, self.slots[slot as usize].binding))
-    }
-
-    /// Removes the first user of an open atom.
-    #[inline]
-    pub fn remove_first_user(&mut self, open: OpenAtomId) {
-        let open = &mut self.atoms[open as usize];
-        open.users = self.slots[open.users as usize].next_user;
-    }
-
-    #[inline]
-    pub fn atom(&self, open: OpenAtomId) -> &OpenAtom {
-        &self.atoms[open as usize]
-    }
-
-    #[inline]
-    pub fn set_atom_value(&mut self, open: OpenAtomId, value: AtomValue) {
-        self.atoms[open as usize].value = value;
-    }
-
-    /// The ids of the open atoms of the innermost node.
-    #[inline]
-    pub fn top_atoms(&self) -> std::ops::Range<OpenAtomId> {
-        number(self.top().first_atom)..number(self.atoms.len())
-    }
-
-    /// The innermost open atom of an atom.
-    #[inline]
-    pub fn innermost_atom(&self, atom: AtomId) -> OpenAtomId {
-        self.innermost_atoms[atom as usize]
     }
 
     /// Makes a binding the innermost one of its step, so that nodes inside find it.
@@ -447,7 +264,7 @@ impl<'a> OpenNodes<'a> {
     /// Removes the last binding, which was not published and whose atoms the start tag decided.
     pub fn discard_binding(&mut self) {
         let binding = self.bindings.pop().expect("a binding was pushed");
-        self.slots.truncate(binding.first_slot);
+        self.atoms.truncate_slots(binding.first_slot);
     }
 
     #[inline]
@@ -563,10 +380,4 @@ impl<'a> OpenNodes<'a> {
     pub fn compared_bytes(&self) -> usize {
         self.compared_bytes
     }
-}
-
-/// An index as the number that refers to it.
-#[inline]
-fn number(index: usize) -> u32 {
-    u32::try_from(index).expect("depth and queries are limited")
 }

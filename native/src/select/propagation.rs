@@ -15,9 +15,8 @@ use super::accumulator::Side;
 use super::candidate::{Candidate, CandidateId, CandidateNode, CandidateNodes, Collected};
 use super::deferred_nodes::{DeferredNode, DeferredNodes};
 use super::live_parts::LiveParts;
-use super::open_nodes::{
-    AtomValue, BindingId, OpenAtomId, OpenNodes, Verdict, DOCUMENT_BINDING, NONE,
-};
+use super::open_atoms::{AtomValue, OpenAtomId, NONE};
+use super::open_nodes::{BindingId, OpenNodes, Verdict, DOCUMENT_BINDING};
 use super::predicate::SiblingPosition;
 use super::query_result::{
     ResultDetail, ResultSet, SelectedNode, SelectionOptions, SelectionResult,
@@ -186,25 +185,23 @@ impl<'a> Propagation<'a> {
                 let ends = self.steps.step(step).ends;
                 (binding.verdict != Verdict::Fails).then(|| !binding.collected.has_existence(ends))
             }
-            StepContext::Atom(_) if self.is_known(target) => Some(false),
-            StepContext::Atom(_) => self.is_used(target).then_some(true),
+            StepContext::Atom(_) => match self.nodes.atoms.get(target).value.known() {
+                Some(_) => Some(false),
+                None => self.is_used(target).then_some(true),
+            },
         }
-    }
-
-    fn is_known(&self, open: OpenAtomId) -> bool {
-        matches!(self.nodes.atom(open).value, AtomValue::Known(_))
     }
 
     /// Whether an undecided binding uses an open atom.
     #[inline]
     fn is_used(&mut self, open: OpenAtomId) -> bool {
-        while let Some((_, user)) = self.nodes.first_user(open) {
+        while let Some((_, user)) = self.nodes.atoms.first_user(open) {
             let binding = self.nodes.binding(user);
             if binding.verdict == Verdict::Undecided && self.is_live(binding.step) {
                 return true;
             }
             // It never becomes undecided again.
-            self.nodes.remove_first_user(open);
+            self.nodes.atoms.remove_first_user(open);
         }
         false
     }
@@ -219,7 +216,7 @@ impl<'a> Propagation<'a> {
         }
         let mut target = match compiled.context {
             StepContext::Step(context) => self.nodes.innermost(context),
-            StepContext::Atom(atom) => self.nodes.innermost_atom(atom),
+            StepContext::Atom(atom) => self.nodes.atoms.innermost(atom),
         };
         while target != NONE {
             self.work.spend(compiled.part, STEPS_PER_VISIT);
@@ -245,7 +242,7 @@ impl<'a> Propagation<'a> {
                 (binding.depth, binding.outer)
             }
             StepContext::Atom(_) => {
-                let open = self.nodes.atom(target);
+                let open = self.nodes.atoms.get(target);
                 (open.depth, open.outer)
             }
         }
@@ -347,11 +344,11 @@ impl<'a> Propagation<'a> {
 
     /// Accepts a candidate that decides an atom of its node's predicates; whether it is new there.
     fn accept_in_atom(&mut self, open: OpenAtomId, candidate: Candidate) -> bool {
-        let known = self.nodes.atom(open).value;
+        let known = self.nodes.atoms.get(open).value;
         if let AtomValue::Known(_) = known {
             return false;
         }
-        let atom = self.steps.atom(self.nodes.atom(open).atom).atom;
+        let atom = self.steps.atom(self.nodes.atoms.get(open).atom).atom;
         // The start tag decides an atom before it has users.
         if !atom.at_start_tag && !self.is_used(open) {
             return true;
@@ -377,14 +374,14 @@ impl<'a> Propagation<'a> {
 
     /// Sets the value of an open atom; if it is known, evaluates the predicates that use it.
     fn set_atom_value(&mut self, open: OpenAtomId, value: AtomValue) {
-        self.nodes.set_atom_value(open, value);
+        self.nodes.atoms.set_value(open, value);
         if !matches!(value, AtomValue::Known(_)) {
             return;
         }
-        let mut user = self.nodes.first_user(open);
+        let mut user = self.nodes.atoms.first_user(open);
         while let Some((slot, binding)) = user {
             self.evaluate_predicates(binding);
-            user = self.nodes.next_user(slot);
+            user = self.nodes.atoms.next_user(slot);
         }
     }
 
@@ -393,7 +390,7 @@ impl<'a> Propagation<'a> {
     /// An outer node has received every node that an inner one has, so a result that is final for the
     /// inner one is final for the outer one, too.
     fn accumulate(&mut self, open: OpenAtomId, node: CandidateId) -> bool {
-        let open_atom = self.nodes.atom(open);
+        let open_atom = self.nodes.atoms.get(open);
         let part = self.steps.atom(open_atom.atom).part;
         let (accumulator, stored) = self.nodes.accumulator_mut(open_atom.accumulator);
         let (is_new, decided) = match self.candidates.node(node) {
@@ -432,7 +429,7 @@ impl<'a> Propagation<'a> {
             let sibling = self.sibling_position(id);
             let binding = self.nodes.binding(id);
             let predicate = &step.predicates[binding.predicates_passed];
-            let atom = |number| self.nodes.slot_value(binding, number);
+            let atom = |number| self.nodes.atoms.slot_value(binding.first_slot + number);
             match predicate.formula.value(&atom, sibling) {
                 None => return,
                 Some(false) => {
@@ -548,7 +545,7 @@ impl<'a> Propagation<'a> {
 
     /// Settles the open atoms of the innermost node, which ends.
     pub fn settle_atoms(&mut self) {
-        for open in self.nodes.top_atoms() {
+        for open in self.nodes.atoms.since(self.nodes.top().atoms_mark) {
             self.settle_atom(open);
         }
     }
@@ -556,7 +553,7 @@ impl<'a> Propagation<'a> {
     /// Settles an open atom of the innermost node when no further candidate can arrive. The predicates
     /// that use it are not evaluated yet.
     pub fn settle_atom(&mut self, open: OpenAtomId) {
-        let open_atom = self.nodes.atom(open);
+        let open_atom = self.nodes.atoms.get(open);
         let (value, watcher, accumulator) =
             (open_atom.value, open_atom.watcher, open_atom.accumulator);
         let compiled = self.steps.atom(open_atom.atom);
@@ -578,7 +575,7 @@ impl<'a> Propagation<'a> {
                 self.nodes.accumulator(accumulator).holds()
             }
         };
-        self.nodes.set_atom_value(open, AtomValue::Known(value));
+        self.nodes.atoms.set_value(open, AtomValue::Known(value));
     }
 
     /// Adds the value of a node that ends to an accumulator, as one or both of the compared paths.
@@ -679,7 +676,7 @@ impl<'a> Propagation<'a> {
             step,
             target,
             atoms: atoms
-                .map(|number| self.nodes.slot_value(binding, number))
+                .map(|number| self.nodes.atoms.slot_value(binding.first_slot + number))
                 .collect(),
             collected,
         };

@@ -85,6 +85,34 @@ def queries(
     return branches.map(lambda made: Query(tuple(made)))
 
 
+@st.composite
+def queries_in_common(draw: st.DrawFn, vocabulary: Vocabulary = PLAIN) -> list[Query]:
+    """Several queries made of the same few steps and predicates."""
+    common = [draw(predicates(vocabulary, depth=2)) for _ in range(draw(st.integers(1, 3)))]
+    shared = [draw(steps(vocabulary, Kind.ELEMENT, depth=1)) for _ in range(draw(st.integers(1, 3)))]
+    last = steps(vocabulary, Kind.ATTRIBUTE, depth=1) | steps(vocabulary, Kind.TEXT, depth=1)
+    filters = st.lists(
+        st.sampled_from(common)
+        | st.sampled_from(common).map(Not)
+        | st.tuples(st.sampled_from(common), st.sampled_from(common)).map(And)
+        | st.tuples(st.sampled_from(common), st.sampled_from(common)).map(Or),
+        max_size=2,
+    )
+
+    def step() -> Step:
+        plain = draw(st.sampled_from(shared))
+        return Step(plain.axis, plain.kind, plain.test, (*plain.predicates, *draw(filters)))
+
+    def path() -> Path:
+        made = [step() for _ in range(draw(st.integers(1, 3)))]
+        return Path((*made, *draw(st.lists(last, max_size=1))))
+
+    def query() -> Query:
+        return Query(tuple(path() for _ in range(draw(st.integers(1, 2)))))
+
+    return [query() for _ in range(draw(st.integers(2, 8)))]
+
+
 def linear_queries(vocabulary: Vocabulary = PLAIN) -> st.SearchStrategy[Query]:
     """Queries of one path without predicates."""
     return queries(vocabulary, max_branches=1, max_depth=0)

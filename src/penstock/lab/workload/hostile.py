@@ -448,6 +448,32 @@ def _compared_paths(count: int) -> HostileCase:
     )
 
 
+def _common_steps(count: int) -> HostileCase:
+    children = "".join(f"<x{at}/>" for at in range(100))
+    document = "<r>" + _nested("ab" * 40, f"<b>{children}</b>" * 4) + "</r>"
+    return HostileCase(
+        "the same negations in the first steps of all queries",
+        _document(document),
+        tuple(
+            f"//*[not(.//c[@k=3]) and count(.//b) > 3]//b[not(.//d)]/x{at % 100}[not(e{at})][2]"
+            for at in range(count)
+        ),
+    )
+
+
+def _common_tests(count: int) -> HostileCase:
+    document = "<r>" + "<a><b>1</b><c>2</c></a>" * 40 + f"<a>{'<b>1</b><c>2</c>' * 500}</a></r>"
+    count = min(count, 1_000)
+    return HostileCase(
+        "the same expensive test, in a step of its own for each query",
+        _document(document),
+        tuple(
+            f"/r/a[not(.//b[not(@k)] = .//c) and count(.//text()) > 9][{at + 2}]"
+            for at in range(count)
+        ),
+    )
+
+
 def _cheap(count: int) -> HostileCase:
     document = "<r>" + "".join(f'<p v="{at}"><q>{at % 9}</q></p>' for at in range(4_000)) + "</r>"
     return HostileCase(
@@ -492,6 +518,8 @@ _CASES: tuple[Callable[[int], HostileCase], ...] = (
     _patterns,
     _string_functions,
     _compared_paths,
+    _common_steps,
+    _common_tests,
     _keywords,
     _keywords_missing,
     _cheap,

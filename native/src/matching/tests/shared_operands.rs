@@ -1,0 +1,43 @@
+//! Conditions with a common operand: its values are recorded and propagated once for all of them.
+
+use super::*;
+
+/// The steps of `count` queries made from a pattern, where `#` stands for a number.
+fn steps(pattern: &str, count: usize, document: &str) -> u64 {
+    let queries: Vec<String> = (0..count)
+        .map(|at| pattern.replace('#', &at.to_string()))
+        .collect();
+    let mut index = index_of(&queries);
+    let matched = match_bytes(&matcher(&mut index, LARGE_CACHE), document.as_bytes());
+    matched.expect("well-formed").counters.steps
+}
+
+#[test]
+fn a_common_operand_is_evaluated_once_per_element() {
+    let element = "<a><b k='x'><c>y</c><d>z</d></b></a>".repeat(200);
+    let document = format!("<r>{element}</r>");
+    for pattern in [
+        "/r/a[.//c = '#']",
+        "//a[b/@k = '#']/b",
+        "//*[contains(.//c, '#')]",
+        "/r[a/b[@k = '#']/c = 'y']",
+        "/r/a[.//c = '#' or b/d = '#']",
+    ] {
+        let (one, many) = (steps(pattern, 1, &document), steps(pattern, 200, &document));
+        assert!(many < 2 * one, "{pattern}: {one} {many}");
+    }
+}
+
+#[test]
+fn verified_queries_evaluate_common_parts_once_per_element() {
+    let element = format!("<a>{}</a>", "<b k='x'><c>y</c></b>".repeat(100));
+    let document = format!("<r>{}</r>", element.repeat(10));
+    for pattern in [
+        "//a[not(.//b[@k = '3'])]/b[not(c)]/c[. != '#']",
+        "//a[not(.//b[@k = '3'])][1#00]",
+        "//a[count(.//c) = 5 or position() = 1#00]/b",
+    ] {
+        let (one, many) = (steps(pattern, 1, &document), steps(pattern, 200, &document));
+        assert!(many < 20 * one, "{pattern}: {one} {many}");
+    }
+}
