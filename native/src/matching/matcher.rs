@@ -344,7 +344,7 @@ impl<E: PathEngine> PathMatcher<E> {
             if set_aside.is_empty() && total > work.steps as f64 / 2.0 {
                 let parts = EvaluatedParts::new(&table, &open);
                 let costs = ClassCosts::new(&parts, preparation.into_iter(), open.clone());
-                set_aside.add_most_expensive_of(vec![costs], work.steps as f64 / total);
+                set_aside.add_users_of_most_expensive(vec![costs], work.steps as f64 / total);
                 continue;
             }
             let options = SelectionOptions {
@@ -370,7 +370,8 @@ impl<E: PathEngine> PathMatcher<E> {
                     let undecided = undecided.filter(|&at| results[at as usize].is_none());
                     let undecided: Vec<u32> = undecided.collect();
                     let costs = ClassCosts::new(&parts, costs.into_iter(), undecided.clone());
-                    set_aside.add_most_expensive_of(vec![costs], work.share_read(offset));
+                    let share_read = work.share_read(offset);
+                    set_aside.add_users_of_most_expensive(vec![costs], share_read);
                     open = undecided;
                 }
             }
@@ -488,26 +489,29 @@ impl<E: PathEngine> PathMatcher<E> {
 }
 
 /// The parts of a table of steps that classes use; each class is a position in a list of classes.
-struct EvaluatedParts<'o> {
-    /// The classes whose queries are in the table, ascending.
-    classes: &'o [u32],
+struct EvaluatedParts {
+    /// By class: its query in the table, if it is there.
+    queries: Vec<usize>,
     parts: QueryParts,
 }
 
-impl<'o> EvaluatedParts<'o> {
-    fn new(table: &QuerySteps<'_>, classes: &'o [u32]) -> EvaluatedParts<'o> {
+impl EvaluatedParts {
+    /// The parts of `classes`, ascending, which are the queries of the table.
+    fn new(table: &QuerySteps<'_>, classes: &[u32]) -> EvaluatedParts {
+        let mut queries = vec![0; classes.last().map_or(0, |&last| last as usize + 1)];
+        for (query, &class) in classes.iter().enumerate() {
+            queries[class as usize] = query;
+        }
         EvaluatedParts {
-            classes,
+            queries,
             parts: table.parts_of_queries(),
         }
     }
 }
 
-impl PartsOfClasses for EvaluatedParts<'_> {
+impl PartsOfClasses for EvaluatedParts {
     fn parts_of(&self, class: u32) -> &[u32] {
-        let query = self.classes.binary_search(&class);
-        self.parts
-            .of_query(query.expect("its query is in the table"))
+        self.parts.of_query(self.queries[class as usize])
     }
 }
 

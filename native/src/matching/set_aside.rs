@@ -122,11 +122,17 @@ impl SetAside {
     /// by view. The first attempt divides the cost of a part among its users, as if leaving one of
     /// them out saved its share. The later ones assume that leaving out all of them is what saves
     /// it.
-    pub fn add_most_expensive_of(&mut self, mut costs: Vec<ClassCosts<'_>>, share_read: f64) {
+    pub fn add_most_expensive_of(&mut self, costs: Vec<ClassCosts<'_>>, share_read: f64) {
         if self.attempts == 0 {
             let divided = by_view(&costs, ClassCosts::divided);
             return self.add_most_expensive(divided, share_read);
         }
+        self.add_users_of_most_expensive(costs, share_read);
+    }
+
+    /// Sets the classes aside that use the most expensive parts, by view. Each class counts with all
+    /// parts that it uses, except those that a cheaper class uses, too.
+    pub fn add_users_of_most_expensive(&mut self, mut costs: Vec<ClassCosts<'_>>, share_read: f64) {
         let total = costs.iter().map(ClassCosts::total).sum();
         let mut left = self.next_target(total, share_read);
         let mut undivided = by_view(&costs, ClassCosts::undivided);

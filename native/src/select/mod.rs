@@ -1,13 +1,17 @@
-//! Exact evaluation of single queries in one pass over a document.
+//! Exact evaluation of queries in one pass over a document.
 //!
-//! [`Selector::compile`] turns a query into a table of steps. A [`Selection`] evaluates any number of
-//! selectors while the document is read, without building a tree and without backtracking:
+//! A [`SelectorCompiler`] turns queries into selectors, [`QuerySteps`] is one table of the steps of any
+//! number of selectors, and a [`Selection`] evaluates it while the document is read, without building a
+//! tree and without backtracking:
 //!
 //! * **Binding (downwards).** When a node starts, it is *bound* to each step whose test it passes, if
 //!   a node bound to the preceding step is open above it. Whether the step's predicates hold depends
-//!   only on the node and its siblings, not on the path to it, so one binding serves every path.
+//!   only on the node and its siblings, not on the path to it, so one binding serves every path, and
+//!   every query that begins with the same steps.
+//! * **Atoms.** The tests of a node's predicates depend only on the node, so each is evaluated once for
+//!   all bindings of the node ([`open_atoms`]).
 //! * **Propagation (upwards).** A nested path in a predicate yields one truth value, which moves from
-//!   the nodes it selects up to the bindings that test it ([`propagation`]). Predicates are evaluated
+//!   the nodes it selects up to the nodes that it is tested for ([`propagation`]). Predicates are evaluated
 //!   in three-valued logic and decided as early as possible: at the latest when the node ends, or,
 //!   with `last()`, when its parent ends.
 //! * **Candidates.** A node selected by the query's own path moves up in the same way and is held

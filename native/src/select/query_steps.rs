@@ -314,6 +314,12 @@ impl QueryParts {
     }
 }
 
+/// Whether more than one branch has a step, or more than one step an atom. The compiler has it, too. Most
+/// parts have one user, and looking them up would take most of the time to make a table.
+fn has_several_users<T>(part: &Arc<T>) -> bool {
+    Arc::strong_count(part) > 2
+}
+
 /// Makes a table.
 struct Builder<'a> {
     table: QuerySteps<'a>,
@@ -328,15 +334,15 @@ impl<'a> Builder<'a> {
         let mut builder = Self {
             table: QuerySteps {
                 steps: Vec::with_capacity(4 * queries),
-                atoms: Vec::new(),
-                step_atoms: Vec::new(),
+                atoms: Vec::with_capacity(queries),
+                step_atoms: Vec::with_capacity(queries),
                 counted: 0,
                 branches: Vec::with_capacity(queries),
                 first_branches: Vec::with_capacity(queries + 1),
                 ends: Vec::new(),
                 parts: vec![Part::default(); queries],
             },
-            step_ids: HashMap::with_capacity_and_hasher(2 * queries, RandomState::default()),
+            step_ids: HashMap::default(),
             atom_ids: HashMap::default(),
         };
         let part = builder.add_part();
@@ -376,12 +382,17 @@ impl<'a> Builder<'a> {
 
     /// The step of a branch that follows the step `context`.
     fn branch_step(&mut self, step: &'a Arc<Step>, context: StepId) -> StepId {
-        if let Some(&known) = self.step_ids.get(&Arc::as_ptr(step)) {
-            return known;
+        let may_be_known = has_several_users(step);
+        if may_be_known {
+            if let Some(&known) = self.step_ids.get(&Arc::as_ptr(step)) {
+                return known;
+            }
         }
         let part = self.add_part();
         let id = self.push_step(step, StepContext::Step(context), part, None);
-        self.step_ids.insert(Arc::as_ptr(step), id);
+        if may_be_known {
+            self.step_ids.insert(Arc::as_ptr(step), id);
+        }
         id
     }
 
@@ -429,10 +440,12 @@ impl<'a> Builder<'a> {
 
     fn add_atom(&mut self, atom: &'a Arc<Atom>) -> AtomId {
         let id = u32::try_from(self.table.atoms.len()).expect("fewer than 2^32 atoms");
-        match self.atom_ids.entry(Arc::as_ptr(atom)) {
-            Entry::Occupied(known) => return *known.get(),
-            Entry::Vacant(new) => new.insert(id),
-        };
+        if has_several_users(atom) {
+            match self.atom_ids.entry(Arc::as_ptr(atom)) {
+                Entry::Occupied(known) => return *known.get(),
+                Entry::Vacant(new) => new.insert(id),
+            };
+        }
         let part = self.add_part();
         self.table.atoms.push(QueryAtom {
             atom,

@@ -88,8 +88,8 @@ def queries(
 @st.composite
 def queries_in_common(draw: st.DrawFn, vocabulary: Vocabulary = PLAIN) -> list[Query]:
     """Several queries made of the same few steps and predicates."""
-    common = [draw(predicates(vocabulary, depth=2)) for _ in range(draw(st.integers(1, 3)))]
-    shared = [draw(steps(vocabulary, Kind.ELEMENT, depth=1)) for _ in range(draw(st.integers(1, 3)))]
+    common = draw(st.lists(predicates(vocabulary, depth=2), min_size=1, max_size=3))
+    shared = draw(st.lists(steps(vocabulary, Kind.ELEMENT, depth=1), min_size=1, max_size=3))
     last = steps(vocabulary, Kind.ATTRIBUTE, depth=1) | steps(vocabulary, Kind.TEXT, depth=1)
     filters = st.lists(
         st.sampled_from(common)

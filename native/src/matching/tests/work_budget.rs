@@ -146,6 +146,27 @@ fn expensive_verification_is_set_aside_too() {
 }
 
 #[test]
+fn an_expensive_common_part_sets_only_its_users_aside() {
+    let inner = "<c>1</c><d>2</d>".repeat(100);
+    let document = format!("{}{inner}<b/>{}", "<a>".repeat(40), "</a>".repeat(40));
+    for count in [2, 30, 300] {
+        // All of them test the same nodes below every element, and share nearly all steps.
+        let mut queries: Vec<String> = (0..count)
+            .map(|at| format!("//*[not(.//c = .//d)]//a[not(.//c != .//d)]/b[{}]", at + 2))
+            .collect();
+        queries.push("//b[not(c)]".to_owned());
+        queries.push("/a/a[not(e)]".to_owned());
+        let mut index = index_of(&queries);
+        let matcher = limited(&mut index, 50);
+        let set_aside = check_outcome(&matcher, &queries, &document).expect("exact");
+        assert_eq!(set_aside.len(), count);
+        let matcher = limited(&mut index, 20_000);
+        let set_aside = check_outcome(&matcher, &queries, &document).expect("exact");
+        assert!(set_aside.is_empty(), "{count}: {}", set_aside.len());
+    }
+}
+
+#[test]
 fn a_stream_has_the_budget_of_its_size() {
     let (queries, document) = hostile();
     let mut index = index_of(&queries);

@@ -449,13 +449,14 @@ def _compared_paths(count: int) -> HostileCase:
 
 
 def _common_steps(count: int) -> HostileCase:
-    children = "".join(f"<x{at}/>" for at in range(100))
-    document = "<r>" + _nested("ab" * 40, f"<b>{children}</b>" * 4) + "</r>"
+    children = "".join(f"<x{at}/>" for at in range(50))
+    element = "<a>" + '<c k="1"/>' * 20 + f"<b>{children}</b></a>"
+    count = min(count, 1_000)
     return HostileCase(
         "the same negations in the first steps of all queries",
-        _document(document),
+        _document("<r>" + element * 20 + "</r>"),
         tuple(
-            f"//*[not(.//c[@k=3]) and count(.//b) > 3]//b[not(.//d)]/x{at % 100}[not(e{at})][2]"
+            f"/r/a[not(.//c[@k=3])]/b[not(.//d) and count(*) > 9]/x{at % 50}[not(y{at})][2]"
             for at in range(count)
         ),
     )
