@@ -15,7 +15,7 @@ use penstock_native::matching::segment_run::RunLimits;
 use penstock_native::matching::worker::MatcherOptions;
 use penstock_native::path_index::subscription_index::PathIndex;
 use penstock_native::reader::{Reader, ReaderOptions};
-use penstock_native::select::{Selection, SelectionOptions, Selector};
+use penstock_native::select::{QuerySteps, Selection, SelectionOptions, Selector};
 use penstock_native::xpath::parse;
 
 fuzz_target!(|input: &[u8]| {
@@ -32,7 +32,9 @@ fuzz_target!(|input: &[u8]| {
         }
     }
     let borrowed: Vec<&Selector> = selectors.iter().map(|named| &named.1).collect();
-    let mut selection = Selection::new(&borrowed, SelectionOptions::default());
+    // Compiled one by one, the queries share nothing, unlike those that the matcher verifies.
+    let steps = QuerySteps::new(&borrowed);
+    let mut selection = Selection::new(&steps, SelectionOptions::default());
     let read = Reader::new(ReaderOptions::default()).read_slice(document, &mut selection);
     let expected = read.map(|_| {
         let outcomes = selection.finish();
