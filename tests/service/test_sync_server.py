@@ -300,7 +300,7 @@ def test_a_late_head_after_an_answer_ends_the_connection(
             assert connection.recv(1 << 16).startswith(b"HTTP/1.1 200")
             # Each byte begins a new wait of the keep-alive, not of the head.
             with suppress(ConnectionError):
-                for byte in b"GET /documents/catalogue HTTP/1.1\r\n" * 4:
+                for byte in b"GET /documents/catalogue HTTP/1.1\r\nX: " + b"x" * 100:
                     connection.sendall(bytes([byte]))
                     time.sleep(0.05)
                 pytest.fail("the connection is open")
