@@ -60,7 +60,7 @@ FULL = Scale(
         *(FaultConfiguration(nodes=1_000, churn_minutes=10, seed=seed) for seed in range(1, 6)),
         FaultConfiguration(nodes=10_000, churn_minutes=3),
     ),
-    tuple(LargeConfiguration(nodes=nodes) for nodes in (1_000, 3_000, 10_000)),
+    tuple(LargeConfiguration(nodes=nodes, documents=600) for nodes in (1_000, 3_000, 10_000)),
 )
 QUICK = Scale(
     BucketConfiguration(nodes=100, documents=2_000),
