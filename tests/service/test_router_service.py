@@ -25,6 +25,7 @@ from penstock.links import (
     connect,
     run,
 )
+from penstock.routing import NO_KINDS, AnnotationOptions
 from penstock.service.router import PeerToken, Role, RouterClient
 from penstock.service.router.engine import Distrusted, RouterEngine
 from penstock.service.router.limits import ROUTER_LINK_LIMITS
@@ -224,6 +225,43 @@ def test_a_router_without_its_token_is_refused(tmp_path: Path) -> None:
             async with running(tmp_path / "b", options) as b:
                 await until(lambda: b.neighbours["a"].is_connected)
                 await until(lambda: "b" in a.neighbours and a.neighbours["b"].is_authenticated)
+
+    run_test(main)
+
+
+@pytest.mark.parametrize(
+    ("annotations", "expected"),
+    [
+        (AnnotationOptions(), {"not_read": 2, "verified_annotations": 0}),
+        (AnnotationOptions(verified_share=1.0), {"not_read": 0, "verified_annotations": 2}),
+        (AnnotationOptions(kinds=NO_KINDS), {"not_read": 0, "verified_annotations": 0}),
+    ],
+    ids=["adaptive", "verified", "none"],
+)
+def test_options_decide_which_annotations_are_sent_and_verified(
+    tmp_path: Path, annotations: AnnotationOptions, expected: dict[str, int]
+) -> None:
+    async def main() -> None:
+        tokens = peer_tokens(b="router", ada="client")
+        here = router_options("a", tokens=tokens, annotations=annotations)
+        async with running(tmp_path / "a", here) as a:
+            known = {"a": tokens["b"], **peer_tokens(bob="client")}
+            there = router_options(
+                "b", connect={"a": a.address}, tokens=known, annotations=annotations
+            )
+            async with (
+                running(tmp_path / "b", there) as b,
+                RouterClient(
+                    a.address, name="ada", token=tokens["ada"].token, router="a"
+                ) as publisher,
+                RouterClient(b.address, name="bob", token=known["bob"].token, router="b") as bob,
+            ):
+                await bob.subscribe([flash()])
+                await until_in_step(a, "b", 1)
+                await publish(publisher, news(1), news(2))
+                assert [each.identity for each in await take(bob, 2)] == ["wire/1", "wire/2"]
+                counters = await b.commits.read(lambda engine: engine.router.counters)
+                assert {name: getattr(counters, name) for name in expected} == expected
 
     run_test(main)
 

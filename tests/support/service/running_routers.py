@@ -35,7 +35,8 @@ async def running(folder: Path, options: RouterOptions) -> AsyncIterator[RouterS
     """A router whose state is in a folder."""
     folder.mkdir(exist_ok=True)
     with contextlib.closing(RouterStore.open(folder, options.name)) as store:
-        async with RouterService(RouterEngine(store), options) as service:
+        engine = RouterEngine(store, annotations=options.annotations)
+        async with RouterService(engine, options) as service:
             yield service
 
 

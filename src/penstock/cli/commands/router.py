@@ -39,7 +39,7 @@ from penstock.errors import error
 if TYPE_CHECKING:
     from penstock.documents import Document, Header
     from penstock.links import Address, ClientTls, TcpAddress
-    from penstock.routing import LocalSubscription
+    from penstock.routing import AnnotationOptions, LocalSubscription
     from penstock.service.router import DeliveredDocument, Receipt, RouterClient, RouterOptions
     from penstock.service.router.process import Listening
 
@@ -103,6 +103,25 @@ def router(
     ] = None,
     tls_key: TlsKeyOption = None,
     tls_authorities: AuthoritiesOption = None,
+    annotations: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--annotation",
+            metavar="KIND",
+            help="Always send this kind of annotation to neighbours (repeatable): match-list, ps,"
+            " ns, pd, nd, skeleton; or none (default: the kinds that save more than they cost).",
+            show_default=False,
+        ),
+    ] = None,
+    verified_share: Annotated[
+        float,
+        typer.Option(
+            "--verify",
+            metavar="SHARE",
+            help="Read this share of the documents that annotations decide, from 0 to 1, and cut"
+            " off a neighbour whose annotations are wrong.",
+        ),
+    ] = 0.0,
     metrics: MetricsOption = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -130,6 +149,7 @@ def router(
             certificate=tls_certificate,
             key=tls_key,
             authorities=tls_authorities,
+            annotations=_annotation_options(annotations, verified_share),
             metrics=metrics,
         )
 
@@ -150,6 +170,7 @@ def _router_options(
     certificate: Path | None,
     key: Path | None,
     authorities: Path | None,
+    annotations: AnnotationOptions,
     metrics: str | None,
 ) -> RouterOptions:
     from penstock.links import ServerTls, TcpAddress
@@ -178,8 +199,24 @@ def _router_options(
             else ServerTls(certificate=certificate, key=key)
         ),
         client_tls=_client_tls(authorities),
+        annotations=annotations,
         metrics=served,
     )
+
+
+def _annotation_options(kinds: Sequence[str] | None, verified_share: float) -> AnnotationOptions:
+    from penstock.routing import AnnotationKind, AnnotationOptions
+
+    if not kinds:
+        return AnnotationOptions(verified_share=verified_share)
+    if list(kinds) == ["none"]:
+        kinds = ()
+    unknown = sorted(set(kinds) - set(AnnotationKind))
+    if unknown:
+        message = f"`{unknown[0]}` is not a kind of annotation"
+        raise typer.BadParameter(message, param_hint="--annotation")
+    chosen = frozenset(map(AnnotationKind, kinds))
+    return AnnotationOptions(kinds=chosen, is_adaptive=False, verified_share=verified_share)
 
 
 def _client_tls(authorities: Path | None) -> ClientTls | None:

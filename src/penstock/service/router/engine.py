@@ -20,6 +20,7 @@ from penstock.links import Message, SessionState
 from penstock.mediation.mapping_table import MappingTable
 from penstock.routing import (
     AddNeighbour,
+    AnnotationOptions,
     Deliveries,
     DocumentRefused,
     ForwardDiscarded,
@@ -45,7 +46,7 @@ from penstock.routing import (
     SubscriptionsSetAside,
     Unsubscribe,
 )
-from penstock.routing.router import NO_MAPPINGS
+from penstock.routing.router import DEFAULT_ANNOTATIONS, NO_MAPPINGS
 from penstock.service.router.limits import (
     DOCUMENT_HEADER_BYTES_MAX,
     ROUTED_DOCUMENT_BYTES_MAX,
@@ -173,6 +174,8 @@ class RouterEngine:
         The store, which holds the state.
     limits
         Limits of the core.
+    annotations
+        Which annotations are sent, used and verified.
     clock
         Returns the time, for activity windows.
     """
@@ -183,13 +186,18 @@ class RouterEngine:
         *,
         limits: RouterLimits | None = None,
         mappings: MappingTable = NO_MAPPINGS,
+        annotations: AnnotationOptions = DEFAULT_ANNOTATIONS,
         clock: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
         stored = store.load()
         self._store = store
         self._clock = clock
         self.router = Router.restore(
-            stored.state, limits=limits, mappings=mappings, cpu_time=thread_time_ns
+            stored.state,
+            limits=limits,
+            mappings=mappings,
+            annotations=annotations,
+            cpu_time=thread_time_ns,
         )
         self.router.record_changes()
         self.store_id = stored.store_id

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from penstock.errors import error
 from penstock.links import Address, ClientTls, LinkOptions, ServerTls, TcpAddress
-from penstock.routing import RouterLimits
+from penstock.routing import AnnotationOptions, RouterLimits
 from penstock.service.addresses import is_loopback
 from penstock.service.router.limits import ROUTER_LINK_LIMITS
 from penstock.service.router.tokens import PeerToken, Role
@@ -39,6 +39,9 @@ class RouterOptions:
     """The longest time between two attempts to connect."""
 
     limits: RouterLimits = field(default_factory=RouterLimits)
+    annotations: AnnotationOptions = field(default_factory=AnnotationOptions)
+    """Which annotations are sent to neighbours, and what share of those received is verified."""
+
     follow_workspace: bool = True
     """Whether the workspace's inbox, subscriptions and mappings take part."""
 

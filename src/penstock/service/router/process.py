@@ -48,7 +48,13 @@ async def run_router(
         with closing(store):
             table = workspace.mediation.read().table(unknown_schema="as-is")
             engine = await loop.run_in_executor(
-                None, lambda: RouterEngine(store, limits=options.limits, mappings=table)
+                None,
+                lambda: RouterEngine(
+                    store,
+                    limits=options.limits,
+                    mappings=table,
+                    annotations=options.annotations,
+                ),
             )
             if options.follow_workspace:
                 await loop.run_in_executor(None, load_workspace, engine, workspace)
