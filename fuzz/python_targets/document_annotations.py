@@ -45,7 +45,7 @@ _DOCUMENT: Final = (
     b"<news><item id='1'><price>4</price></item><flash><title/></flash>"
     b"<y xmlns='urn:x' id='2'><z/></y></news>"
 )
-_ATTESTED: Final = attestation(bytes(16), len(_DOCUMENT), bytes(8))
+_ATTESTED: Final = attestation("wire/1", len(_DOCUMENT), bytes(8))
 _SET: Final = bytes(range(16))
 _FIXED: Final = _ATTESTED + _SET
 _SOURCE: Final = 1
