@@ -115,9 +115,7 @@ def run_large(configuration: LargeConfiguration) -> LargeRun:
             before = now
     document_cpu = (time.process_time() - cpu) / configuration.documents
     control = _control_messages(simulator) - join_messages
-    for membership in memberships(simulator, SOURCE).values():
-        # A check must not fall into the middle of a move.
-        membership.reorganise_at = None
+    simulator.end_reorganisation()
     simulator.run(until=simulator.now + 60.0)
     check_one_tree(simulator, SOURCE)
     intervals = configuration.documents / configuration.interval

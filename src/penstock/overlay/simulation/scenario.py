@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import random
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
@@ -143,11 +142,7 @@ class _Scenario:
             check_structure(simulator, SOURCE)
             if step < 10:
                 self._publish()
-        # A check must not fall into the middle of a move. `None` would be set again by the next
-        # connection.
-        for peer in simulator.peers.values():
-            for membership in peer.memberships.values():
-                membership.reorganise_at = math.inf
+        simulator.end_reorganisation()
         simulator.run(until=simulator.now + 60)
         check_one_tree(simulator, SOURCE)
         check_order(simulator)

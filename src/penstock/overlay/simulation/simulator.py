@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 from collections import Counter
 from collections.abc import Callable, Iterable
@@ -199,6 +200,13 @@ class Simulator:
         return self.peers[name].membership(source)
 
     # Time
+
+    def end_reorganisation(self) -> None:
+        """No peer asks a child to move any more, so that the trees come to rest."""
+        for peer in self.peers.values():
+            for membership in peer.memberships.values():
+                # `None` would be replaced by a time at the next connection.
+                membership.reorganise_at = math.inf
 
     def at(self, time: float, action: Callable[[], None]) -> None:
         """Schedules an action."""
