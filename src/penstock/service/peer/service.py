@@ -140,7 +140,7 @@ class PeerService:
     # Commands
 
     def serve_source(self) -> None:
-        """Become a source, which the agent is told if there is one."""
+        """Become a source, and announce it to the system agent, if there is one."""
         epoch, now = self.peer.incarnation, self._loop.time()
         self._carry_out(self.peer.serve(epoch=epoch, now=now, agent=self._options.agent_name))
 
