@@ -35,6 +35,16 @@ impl BitSet {
         word.is_some_and(|word| word >> (number % 64) & 1 == 1)
     }
 
+    /// Its numbers, ascending.
+    pub fn iter(&self) -> impl Iterator<Item = u32> + '_ {
+        let not_empty = |word: u64| (word != 0).then_some(word);
+        (0..).zip(&self.0).flat_map(move |(at, &word): (u32, _)| {
+            let words =
+                std::iter::successors(not_empty(word), move |word| not_empty(word & (word - 1)));
+            words.map(move |word| 64 * at + word.trailing_zeros())
+        })
+    }
+
     /// Removes all numbers.
     pub fn clear(&mut self) {
         self.0.fill(0);
@@ -44,5 +54,20 @@ impl BitSet {
     #[inline]
     pub fn contains(&self, number: u32) -> bool {
         self.0[number as usize / 64] >> (number % 64) & 1 == 1
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_come_in_ascending_order() {
+        let mut set = BitSet::default();
+        for number in [200, 63, 64, 0, 127, 63] {
+            set.insert_growing(number);
+        }
+        assert_eq!(set.iter().collect::<Vec<_>>(), [0, 63, 64, 127, 200]);
+        assert_eq!(BitSet::new(100).iter().next(), None);
     }
 }

@@ -10,9 +10,8 @@ use crate::path_index::segment::{Condition, OperandRecord, Segment, DIRECT_CLASS
 
 /// Where a branch of a class ends in the trie.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct BranchEnd {
-    /// The class.
-    pub class: u32,
+struct BranchEnd {
+    class: u32,
     node: u32,
     /// The index of a last condition after the node, or [`NONE`].
     condition: u32,
@@ -20,7 +19,7 @@ pub(super) struct BranchEnd {
 
 /// A part of a segment that a branch uses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) enum Part {
+enum Part {
     /// A trie node, structural or conditional.
     Node(u32),
     /// An operand.
@@ -35,12 +34,44 @@ pub(super) enum Part {
 pub struct ClassParts {
     /// By trie node: the index of the condition that leads to it, or [`NONE`].
     condition_to: Vec<u32>,
-    /// The branches of all classes, sorted by class.
-    branches: Vec<BranchEnd>,
-    /// By class: where the numbers of its parts begin in `numbers`.
+    /// Trie nodes, and operands numbered after them: what steps are attributed to.
+    attributed: NumbersByClass,
+    /// Indexes of `required`, and those of `comparisons` numbered after them.
+    probed: NumbersByClass,
+    /// Structural trie nodes with the operands that their elements record, sorted.
+    required: Vec<(u32, u32)>,
+    /// Operands with the numbers of comparisons of their values, sorted.
+    comparisons: Vec<(u32, u32)>,
+}
+
+/// A sorted list of numbers for each class.
+#[derive(Default)]
+struct NumbersByClass {
+    /// By class: where its numbers begin; at the end, where the last ones end.
     starts: Vec<u32>,
-    /// Trie nodes, and operands after them.
     numbers: Vec<u32>,
+}
+
+impl NumbersByClass {
+    /// Adds the numbers of the next class, which may repeat.
+    fn push(&mut self, numbers: &mut Vec<u32>) {
+        numbers.sort_unstable();
+        numbers.dedup();
+        if self.starts.is_empty() {
+            self.starts.push(0);
+        }
+        self.numbers.append(numbers);
+        self.starts.push(self.numbers.len() as u32);
+    }
+
+    fn of_class(&self, class: u32) -> &[u32] {
+        let [start, end] = [class, class + 1].map(|at| self.starts[at as usize] as usize);
+        &self.numbers[start..end]
+    }
+
+    fn bytes(&self) -> usize {
+        (self.starts.len() + self.numbers.len()) * size_of::<u32>()
+    }
 }
 
 impl ClassParts {
@@ -54,65 +85,100 @@ impl ClassParts {
         }
         let mut parts = ClassParts {
             condition_to,
-            branches: branches(segment),
-            starts: Vec::with_capacity(segment.class_count() + 1),
-            numbers: Vec::new(),
+            attributed: NumbersByClass::default(),
+            probed: NumbersByClass::default(),
+            required: Vec::new(),
+            comparisons: Vec::new(),
         };
-        parts.number(segment);
+        let branches = branches(segment);
+        for &branch in &branches {
+            parts.collect_probed(segment, branch);
+        }
+        for pairs in [&mut parts.required, &mut parts.comparisons] {
+            pairs.sort_unstable();
+            pairs.dedup();
+        }
+        parts.number(segment, &branches);
         parts
     }
 
-    /// Fills `starts` and `numbers`.
-    fn number(&mut self, segment: &Segment) {
+    /// Adds what a branch probes to `required` and `comparisons`.
+    fn collect_probed(&mut self, segment: &Segment, branch: BranchEnd) {
+        let mut required = std::mem::take(&mut self.required);
+        let mut comparisons = std::mem::take(&mut self.comparisons);
+        self.for_each_part(segment, branch, &mut |part| match part {
+            Part::Comparison(operand, comparison) => comparisons.push((operand, comparison)),
+            Part::Required(node, operand) => required.push((node, operand)),
+            Part::Node(_) | Part::Operand(_) => {}
+        });
+        self.required = required;
+        self.comparisons = comparisons;
+    }
+
+    /// Lists the numbers of each class; `branches` are sorted by class.
+    fn number(&mut self, segment: &Segment, branches: &[BranchEnd]) {
         let nodes = segment.parent_links.len() as u32;
-        let mut numbers = std::mem::take(&mut self.numbers);
-        let mut branches = self.branches.iter().peekable();
+        let (mut attributed, mut probed) = (Vec::new(), Vec::new());
+        let mut branches = branches.iter().peekable();
         for class in 0..segment.class_count() as u32 {
-            let start = numbers.len();
-            self.starts.push(start as u32);
             while let Some(branch) = branches.next_if(|branch| branch.class == class) {
                 self.for_each_part(segment, *branch, &mut |part| match part {
-                    Part::Node(node) => numbers.push(node),
-                    Part::Operand(operand) => numbers.push(nodes + operand),
-                    Part::Comparison(..) | Part::Required(..) => {}
+                    Part::Node(node) => attributed.push(node),
+                    Part::Operand(operand) => attributed.push(nodes + operand),
+                    Part::Required(node, operand) => {
+                        probed.push(position(&self.required, (node, operand)));
+                    }
+                    Part::Comparison(operand, comparison) => {
+                        let at = position(&self.comparisons, (operand, comparison));
+                        probed.push(self.required.len() as u32 + at);
+                    }
                 });
             }
-            numbers[start..].sort_unstable();
-            let mut kept = start;
-            for at in start..numbers.len() {
-                if kept == start || numbers[kept - 1] != numbers[at] {
-                    numbers[kept] = numbers[at];
-                    kept += 1;
-                }
-            }
-            numbers.truncate(kept);
+            self.attributed.push(&mut attributed);
+            self.probed.push(&mut probed);
         }
-        self.starts.push(numbers.len() as u32);
-        self.numbers = numbers;
     }
 
     /// Approximate memory in use.
     pub(super) fn bytes(&self) -> usize {
-        (self.condition_to.len() + self.starts.len() + self.numbers.len()) * size_of::<u32>()
-            + self.branches.len() * size_of::<BranchEnd>()
+        self.condition_to.len() * size_of::<u32>()
+            + self.attributed.bytes()
+            + self.probed.bytes()
+            + (self.required.len() + self.comparisons.len()) * size_of::<(u32, u32)>()
     }
 
     /// Number of classes.
     pub(super) fn class_count(&self) -> u32 {
-        self.starts.len() as u32 - 1
+        (self.attributed.starts.len() as u32).saturating_sub(1)
     }
 
-    /// The branches of all classes, sorted by class.
-    pub(super) fn branches(&self) -> &[BranchEnd] {
-        &self.branches
+    /// What the elements and values of a class are probed for, by its numbers in
+    /// [`ClassParts::required`] and, after them, [`ClassParts::comparisons`].
+    pub(super) fn probed_by(&self, class: u32) -> &[u32] {
+        self.probed.of_class(class)
     }
+
+    /// Structural trie nodes with the operands that their elements record, sorted.
+    pub(super) fn required(&self) -> &[(u32, u32)] {
+        &self.required
+    }
+
+    /// Operands with the numbers of comparisons of their values, sorted.
+    pub(super) fn comparisons(&self) -> &[(u32, u32)] {
+        &self.comparisons
+    }
+}
+
+/// The position of a pair in a sorted list that has it.
+fn position(pairs: &[(u32, u32)], pair: (u32, u32)) -> u32 {
+    let found = pairs.binary_search(&pair);
+    found.expect("all pairs were collected") as u32
 }
 
 impl PartsOfClasses for ClassParts {
     /// The trie nodes of a class, and its operands, numbered after all trie nodes.
     fn parts_of(&self, class: u32) -> &[u32] {
-        let [start, end] = [class, class + 1].map(|at| self.starts[at as usize] as usize);
-        &self.numbers[start..end]
+        self.attributed.of_class(class)
     }
 }
 
@@ -142,12 +208,7 @@ fn branches(segment: &Segment) -> Vec<BranchEnd> {
 
 impl ClassParts {
     /// Calls `visit` with each part that a branch uses; parts may repeat.
-    pub(super) fn for_each_part(
-        &self,
-        segment: &Segment,
-        branch: BranchEnd,
-        visit: &mut impl FnMut(Part),
-    ) {
+    fn for_each_part(&self, segment: &Segment, branch: BranchEnd, visit: &mut impl FnMut(Part)) {
         let mut conditions: Vec<&Condition> = Vec::new();
         if branch.condition != NONE {
             conditions.push(&segment.conditions[branch.condition as usize]);

@@ -4,7 +4,8 @@
 //! fills its caches: trie nodes, conditions, operands and comparisons.
 
 use crate::matching::bit_set::BitSet;
-use crate::matching::class_parts::{ClassParts, Part};
+use crate::matching::class_costs::PartsOfClasses;
+use crate::matching::class_parts::ClassParts;
 use crate::path_index::segment::{Segment, DIRECT_CLASS};
 
 /// The part of a segment that its remaining classes use.
@@ -26,23 +27,32 @@ impl ClassRestriction {
             required: Vec::new(),
             comparisons: vec![0; segment.operands.len()],
         };
-        for &branch in parts.branches() {
-            if restriction.set_aside.contains(branch.class) {
+        let nodes = segment.parent_links.len() as u32;
+        let mut probed = BitSet::new(parts.required().len() + parts.comparisons().len());
+        for class in 0..parts.class_count() {
+            if restriction.set_aside.contains(class) {
                 continue;
             }
-            parts.for_each_part(segment, branch, &mut |part| match part {
-                Part::Node(node) => drop(restriction.nodes.insert(node)),
-                Part::Operand(_) => {}
-                Part::Comparison(operand, comparison) => {
-                    restriction.comparisons[operand as usize] |= 1 << comparison;
-                }
-                Part::Required(node, operand) => {
-                    restriction.required.push((node, operand));
-                }
-            });
+            // Nodes come before operands.
+            let own = parts.parts_of(class).iter();
+            for &node in own.take_while(|&&part| part < nodes) {
+                restriction.nodes.insert(node);
+            }
+            for &number in parts.probed_by(class) {
+                probed.insert(number);
+            }
         }
-        restriction.required.sort_unstable();
-        restriction.required.dedup();
+        for (number, &pair) in (0..).zip(parts.required()) {
+            if probed.contains(number) {
+                restriction.required.push(pair);
+            }
+        }
+        let comparisons = (parts.required().len() as u32..).zip(parts.comparisons());
+        for (number, &(operand, comparison)) in comparisons {
+            if probed.contains(number) {
+                restriction.comparisons[operand as usize] |= 1 << comparison;
+            }
+        }
         restriction
     }
 

@@ -4,8 +4,7 @@
 //! that together fit the budget remain, and the document is matched again with these; all others are
 //! set aside. The result depends only on the document, the index and the limits.
 
-use hashbrown::HashSet;
-
+use crate::matching::bit_set::BitSet;
 use crate::matching::class_costs::ClassCosts;
 use crate::reader::Limits;
 
@@ -61,25 +60,33 @@ impl DocumentWork {
 /// The classes that are set aside; each is given by the position of its view and its number there.
 #[derive(Default)]
 pub(super) struct SetAside {
-    classes: HashSet<(usize, u32), foldhash::fast::RandomState>,
+    by_view: Vec<BitSet>,
+    count: usize,
     attempts: usize,
 }
 
 impl SetAside {
     /// Whether a class is set aside.
     pub fn contains(&self, view: usize, class: u32) -> bool {
-        self.classes.contains(&(view, class))
+        let classes = self.by_view.get(view);
+        classes.is_some_and(|classes| classes.contains_growing(class))
     }
 
     /// Whether no class is set aside.
     pub fn is_empty(&self) -> bool {
-        self.classes.is_empty()
+        self.count == 0
     }
 
     /// Adds classes of a view.
     pub fn extend(&mut self, view: usize, classes: impl IntoIterator<Item = u32>) {
-        let classes = classes.into_iter();
-        self.classes.extend(classes.map(|class| (view, class)));
+        if self.by_view.len() <= view {
+            self.by_view.resize_with(view + 1, BitSet::default);
+        }
+        let set = &mut self.by_view[view];
+        let new = classes
+            .into_iter()
+            .filter(|&class| set.insert_growing(class));
+        self.count += new.count();
     }
 
     /// The steps that one trie node may take: unlimited at first, then a fair share of what the
@@ -89,7 +96,7 @@ impl SetAside {
             return u64::MAX;
         };
         let share = TARGET_SHARES.get(attempt).copied().unwrap_or_default();
-        let remaining = (work.subscriptions as usize).saturating_sub(self.classes.len());
+        let remaining = (work.subscriptions as usize).saturating_sub(self.count);
         (work.steps as f64 * share) as u64 / remaining.max(1) as u64
     }
 
@@ -110,10 +117,10 @@ impl SetAside {
         let total: f64 = steps.iter().map(|(_, steps)| steps).sum();
         let mut left = self.next_target(total, share_read);
         sort_by_steps(&mut steps);
-        for (class, steps) in steps {
+        for ((view, class), steps) in steps {
             left -= steps;
             if left < 0.0 {
-                self.classes.insert(class);
+                self.extend(view, [class]);
             }
         }
     }
@@ -143,7 +150,7 @@ impl SetAside {
                 left -= steps;
                 costs[view].pay(class);
             } else {
-                self.classes.insert((view, class));
+                self.extend(view, [class]);
             }
         }
     }
@@ -157,9 +164,10 @@ impl SetAside {
 
     /// The classes, in order.
     pub fn sorted(&self) -> Vec<(usize, u32)> {
-        let mut classes: Vec<(usize, u32)> = self.classes.iter().copied().collect();
-        classes.sort_unstable();
-        classes
+        let views = self.by_view.iter().enumerate();
+        views
+            .flat_map(|(view, classes)| classes.iter().map(move |class| (view, class)))
+            .collect()
     }
 }
 
@@ -204,7 +212,7 @@ mod tests {
     fn no_class_remains_after_the_last_attempt() {
         let mut aside = SetAside::default();
         for kept in [50, 12, 2, 0] {
-            aside.classes.clear();
+            aside.by_view.clear();
             let steps = (0..100).map(|class| ((0, class), 1.0)).collect();
             aside.add_most_expensive(steps, 1.0);
             assert_eq!(aside.sorted().len(), 100 - kept);
