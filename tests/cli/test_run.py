@@ -9,6 +9,7 @@ import pytest
 
 from support.fixtures.commands import penstock, penstock_process
 from support.fixtures.repository import ROOT
+from support.fixtures.terminal import penstock_in_terminal
 
 ALERTS = ROOT / "examples" / "alerts"
 
@@ -57,6 +58,18 @@ def test_a_run_delivers_and_prints_a_summary(tmp_path: Path) -> None:
     again = penstock_process("run", "-w", workspace)
     assert again.out.startswith("0 documents: 0 matched, 0 unmatched, 0 dead; 0 deliveries")
     assert again.err.splitlines()[-1] == "and 7 deliveries of earlier documents (backfill)"
+
+
+def test_a_terminal_shows_what_a_run_does(tmp_path: Path) -> None:
+    code, written = penstock_in_terminal("run", "-w", example_workspace(tmp_path))
+    assert code == 0, written
+    # From the first second on, with the numbers of batches and of documents in progress.
+    first, *_ = written.partition("starting Spark")
+    assert "\n" not in first.strip(), first
+    assert "reading the inbox" in written
+    assert "in progress" in written
+    assert "12 documents: 9 matched, 1 unmatched, 2 dead; 51 deliveries" in written
+    assert "Traceback" not in written
 
 
 def test_a_workspace_before_its_first_run(tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ from penstock.workspace.delta import TableWriter, commit_batch, create_table
 from penstock.workspace.pipeline_tables import Tables
 from penstock.workspace.status import SetAside, Strays, sum_set_aside, sum_strays
 from penstock.workspace.table_reader import read_rows
+from support.fixtures.workspace_counts import commit_counts
 
 MONDAY = datetime(2026, 5, 4, tzinfo=UTC)
 NEW_LOG = table_schemas.DOCUMENT_LOG
@@ -70,30 +71,13 @@ def test_an_older_table_is_read_and_gets_the_column(tables: Tables) -> None:
     assert sum_strays(tables) == (Strays("opera", "season", 1, 3),)
 
 
-def commit_counts(tables: Tables, schema: pa.Schema, batch: int, set_aside: dict[str, int]) -> None:
-    """Commit the counts of a batch with subscriptions that were set aside."""
-    row: dict[str, Any] = {
-        "stream": "s",
-        "batch": batch,
-        "versions": [],
-        **dict.fromkeys(("documents", "matched", "unmatched", "dead", "deliveries", "bytes"), 0),
-        "finished_at": MONDAY,
-        "set_aside": sum(set_aside.values()),
-        "set_aside_by_subscription": list(set_aside.items()),
-    }
-    row = {name: value for name, value in row.items() if name in schema.names}
-    writer = TableWriter(tables.counts, schema)
-    writer.write(pa.Table.from_pylist([row], schema=schema))
-    commit_batch(tables.counts, writer.close(), stream="s", batch=batch)
-
-
 def test_subscriptions_that_were_set_aside_are_counted_over_all_batches(tables: Tables) -> None:
     assert sum_set_aside(tables) == ()
     tables.create()
     assert sum_set_aside(tables) == ()
-    commit_counts(tables, table_schemas.COUNTS, 0, {"anna-1": 2, "ben-1": 1})
-    commit_counts(tables, table_schemas.COUNTS, 1, {})
-    commit_counts(tables, table_schemas.COUNTS, 2, {"ben-1": 3, "carl-1": 2})
+    commit_counts(tables, 0, {"anna-1": 2, "ben-1": 1})
+    commit_counts(tables, 1, {})
+    commit_counts(tables, 2, {"ben-1": 3, "carl-1": 2})
     assert sum_set_aside(tables) == (
         SetAside("ben-1", 4),
         SetAside("anna-1", 2),
@@ -106,8 +90,8 @@ def test_older_counts_are_read_and_get_the_columns_of_set_aside(tables: Tables) 
         [field for field in table_schemas.COUNTS if not field.name.startswith("set_aside")]
     )
     create_table(tables.counts, old)
-    commit_counts(tables, old, 0, {})
+    commit_counts(tables, 0, {}, schema=old)
     assert sum_set_aside(tables) == ()
     tables.create()
-    commit_counts(tables, table_schemas.COUNTS, 1, {"anna-1": 1})
+    commit_counts(tables, 1, {"anna-1": 1})
     assert sum_set_aside(tables) == (SetAside("anna-1", 1),)

@@ -41,3 +41,24 @@ fn verified_queries_evaluate_common_parts_once_per_element() {
         assert!(many < 20 * one, "{pattern}: {one} {many}");
     }
 }
+
+#[test]
+fn a_class_that_matched_waits_for_no_further_element() {
+    let document = |value: &str| {
+        format!(
+            "<r>{}</r>",
+            format!("<a k='1'><b>{value}</b></a>").repeat(300)
+        )
+    };
+    for pattern in [
+        "//a[@k = '1'][b = '2']",
+        "//a[@k = '1'][.//b = '2']",
+        "//a[@k = '1'][b = '2'][1#]",
+    ] {
+        let (matched, never) = (
+            steps(pattern, 1, &document("2")),
+            steps(pattern, 1, &document("3")),
+        );
+        assert!(matched < never, "{pattern}: {matched} {never}");
+    }
+}
