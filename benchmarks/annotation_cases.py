@@ -90,7 +90,11 @@ def report(progress: Progress, wanted: int) -> str:
         f"{progress.cases} cases: {progress.cases // CASES_OF_NETWORK} networks of 2 to 7 routers,"
         f" {CASES_OF_NETWORK} sets of annotations each",
         f"{counts['deliveries']} deliveries, {counts['dead']} refusals",
-        f"{counts['annotated']} annotated messages, {counts['altered']} altered on the way",
+        f"{counts['annotated']} annotated messages, {counts['altered']} replaced or damaged",
+        f"{counts['forged']} forged headers under the receiver's current digest, over"
+        " unauthenticated links",
+        f"{counts['outdated']} forged headers under an earlier digest of the receiver, over"
+        " authenticated links",
         f"{counts['not_read']} documents not read, {counts['read_in_part']} read in part,"
         f" {counts['verified_annotations']} verified",
         f"{counts['ignored_annotations']} headers ignored",

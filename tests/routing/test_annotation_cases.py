@@ -10,6 +10,8 @@ from collections import Counter
 import pytest
 
 from penstock.routing import AnnotationKind, AnnotationOptions
+from penstock.routing.neighbour_router import NeighbourRouter
+from support.routing.altered_annotations import AnnouncedSet, AnnouncedSets
 from support.routing.annotation_cases import (
     CASES_OF_NETWORK,
     NO_ANNOTATIONS,
@@ -64,4 +66,38 @@ def test_cases_are_not_vacuous() -> None:
     assert counts["deliveries"] > 100
     assert counts["dead"] > 0
     assert counts["altered"] > 0
+    assert counts["outdated"] > 0
+    assert counts["forged"] > 20, "headers that name what their receivers announce"
     assert counts["ignored_annotations"] > 0
+
+
+def failing_cases() -> int:
+    """How many of some cases annotations change."""
+    failed = 0
+    for number in range(2_000, 2_024):
+        try:
+            check_case(number)
+        except AssertionError:
+            failed += 1
+    return failed
+
+
+def test_forged_annotations_of_trusted_neighbours_would_change_deliveries(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    # Otherwise the cases would hold for forged headers that no router can use.
+    def authenticate(neighbour: NeighbourRouter, *, is_authenticated: bool) -> None:
+        neighbour.is_authenticated, neighbour.is_trusted = is_authenticated, True
+
+    monkeypatch.setattr(NeighbourRouter, "authenticate", authenticate)
+    assert failing_cases() > 2
+
+
+def test_annotations_of_outdated_sets_would_change_deliveries_if_they_were_current(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def outdated(sets: AnnouncedSets, receiver: str, sender: str) -> list[AnnouncedSet]:
+        return [sets.current(receiver, sender)]
+
+    monkeypatch.setattr(AnnouncedSets, "outdated", outdated)
+    assert failing_cases() > 0

@@ -19,6 +19,7 @@ from penstock.routing import (
     SampledDocuments,
     router,
 )
+from penstock.routing.neighbour_router import NeighbourRouter
 from support.routing.network_simulator import (
     NetworkSimulator,
     SimulationOptions,
@@ -109,6 +110,36 @@ def test_annotations_spare_reading() -> None:
     assert sum(each.not_read for each in counters) > 50
     assert sum(each.ignored_annotations for each in counters) > 0
     assert network.annotation_bytes > 0
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_forged_annotations_change_nothing(seed: int) -> None:
+    options = SimulationOptions(routers=6, subscribe=10, publish=30, altered_share=1.0)
+    network = simulate(seed, replace(options, is_authenticated=False), rounds=2)
+    assert network.checker.missing() == set()
+    assert network.forged_headers > 20, "they name what their receivers announce"
+    assert sum(router.counters.not_read for router in network.routers.values()) == 0
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_annotations_of_an_outdated_set_change_nothing(seed: int) -> None:
+    options = SimulationOptions(routers=6, subscribe=10, publish=30, altered_share=0.5)
+    network = simulate(seed, options, rounds=2)
+    assert network.checker.missing() == set()
+    assert network.outdated_headers > 10
+
+
+def test_forged_annotations_of_a_trusted_neighbour_would_be_used(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    # Otherwise the tests above would hold for forged headers that no router can use.
+    def authenticate(neighbour: NeighbourRouter, *, is_authenticated: bool) -> None:
+        neighbour.is_authenticated, neighbour.is_trusted = is_authenticated, True
+
+    monkeypatch.setattr(NeighbourRouter, "authenticate", authenticate)
+    options = SimulationOptions(routers=6, subscribe=10, publish=30, altered_share=1.0)
+    with pytest.raises(AssertionError):
+        simulate(0, replace(options, is_authenticated=False), rounds=2)
 
 
 @pytest.mark.parametrize("seed", range(4))

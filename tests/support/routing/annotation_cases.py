@@ -30,11 +30,12 @@ from penstock.routing import (
     Publish,
     Router,
     RouterInput,
+    RouterOutput,
     SendMessage,
     Subscribe,
     Unsubscribe,
 )
-from support.routing.altered_annotations import damaged_bytes, forged_annotations
+from support.routing.altered_annotations import AnnouncedSets, damaged_bytes, forged_annotations
 from support.routing.one_router import NOW
 from support.routing.random_traffic import MALFORMED, VALUES, random_tree
 from support.strategies.tiny_documents import random_document
@@ -181,11 +182,14 @@ class GeneratedAnnotations:
 
     seed: int
     options: AnnotationOptions
-    is_authenticated: bool = True
-    """If not, annotations are forged, not only damaged or stale."""
-
     altered_share: float = 0.0
-    """Share of the annotations that are altered on the way."""
+    """Share of the annotations that are altered on authenticated links: damaged or stale."""
+
+    unauthenticated_share: float = 0.0
+    """Share of the links that are not authenticated. There, annotations are forged."""
+
+    forged_share: float = 0.0
+    """Share of the documents whose annotations are forged on those links."""
 
 
 NO_ANNOTATIONS: Final = GeneratedAnnotations(
@@ -237,8 +241,9 @@ def annotations_of(seed: int) -> GeneratedAnnotations:
             is_adaptive=chance.random() < 0.2,
             verified_share=chance.choice((0.0, 0.0, 0.0, 0.5)),
         ),
-        is_authenticated=chance.random() < 0.85,
         altered_share=chance.choice((0.0, 0.3)),
+        unauthenticated_share=chance.choice((0.0, 0.0, 0.0, 0.5, 1.0)),
+        forged_share=chance.choice((0.3, 1.0)),
     )
 
 
@@ -295,16 +300,21 @@ class _NetworkRun:
             )
             for name in network.subscriptions
         }
+        links = random.Random(f"links {annotations.seed}")
+        self._unauthenticated = {
+            link for link in network.links if links.random() < annotations.unauthenticated_share
+        }
+        self._announced = AnnouncedSets()
         self._seen: list[bytes] = []
         self._outcome = CaseOutcome()
         self._late: list[tuple[str, MessageReceived]] = []
 
     def run(self) -> CaseOutcome:
         network = self._network
-        is_authenticated = self._annotations.is_authenticated
         for name, subscriptions in network.subscriptions.items():
             self._settle([(name, Subscribe(subscriptions=subscriptions))])
         for one, two in network.links:
+            is_authenticated = (one, two) not in self._unauthenticated
             self._settle(
                 (name, LinkUp(neighbour=other, is_authenticated=is_authenticated))
                 for name, other in ((one, two), (two, one))
@@ -333,12 +343,15 @@ class _NetworkRun:
         waiting = deque(inputs)
         while waiting:
             receiver, next_input = waiting.popleft()
-            for output in self._routers[receiver].receive(next_input, NOW):
+            for output in self._received(receiver, next_input):
                 match output:
                     case SendMessage(neighbour=neighbour, message=ForwardedDocument() as sent):
                         identity = sent.document.identity
                         self._outcome.effects.append(("forward", receiver, neighbour, identity))
-                        arriving = MessageReceived(neighbour=receiver, message=self._altered(sent))
+                        if sent.annotations:
+                            self._outcome.counts["annotated"] += 1
+                            self._seen.append(sent.annotations)
+                        arriving = MessageReceived(neighbour=receiver, message=sent)
                         waiting.append((neighbour, arriving))
                     case SendMessage(neighbour=neighbour, message=message):
                         arriving = MessageReceived(neighbour=receiver, message=message)
@@ -368,18 +381,37 @@ class _NetworkRun:
                             (type(output).__name__, receiver, repr(output))
                         )
 
-    def _altered(self, sent: ForwardedDocument) -> ForwardedDocument:
-        """Damages, replaces or forges the annotations of some documents."""
-        annotations, chance = self._annotations, self._alteration
-        if sent.annotations:
-            self._outcome.counts["annotated"] += 1
-            self._seen.append(sent.annotations)
+    def _received(self, receiver: str, input_: RouterInput) -> Iterable[RouterOutput]:
+        """What a router does with an input, the annotations of which may be altered."""
+        match input_:
+            case MessageReceived(neighbour=sender, message=ForwardedDocument() as sent):
+                altered = self._altered(sent, sender, receiver)
+                input_ = MessageReceived(neighbour=sender, message=altered)
+        router = self._routers[receiver]
+        outputs = router.receive(input_, NOW)
+        self._announced.observe(router)
+        return outputs
+
+    def _altered(self, sent: ForwardedDocument, sender: str, receiver: str) -> ForwardedDocument:
+        """Forges, damages or replaces the annotations of some documents."""
+        annotations, chance, counts = self._annotations, self._alteration, self._outcome.counts
+        if self._unauthenticated & {(sender, receiver), (receiver, sender)}:
+            if chance.random() >= annotations.forged_share:
+                return sent
+            # Nothing but the missing authentication keeps the receiver from using them.
+            counts["forged"] += 1
+            current = self._announced.current(receiver, sender)
+            return replace(sent, annotations=forged_annotations(chance, sent.document, current))
         if chance.random() >= annotations.altered_share:
             return sent
-        if not annotations.is_authenticated:
-            return replace(sent, annotations=forged_annotations(chance, sent.document))
+        outdated = self._announced.outdated(receiver, sender)
+        if outdated and chance.random() < 0.5:
+            # Nothing but the digest of the set keeps the receiver from using them.
+            counts["outdated"] += 1
+            earlier = chance.choice(outdated)
+            return replace(sent, annotations=forged_annotations(chance, sent.document, earlier))
         if not self._seen:
             return sent
-        self._outcome.counts["altered"] += 1
+        counts["altered"] += 1
         stale, damaged = chance.choice(self._seen), damaged_bytes(chance, sent.annotations)
         return replace(sent, annotations=chance.choice((stale, damaged)))

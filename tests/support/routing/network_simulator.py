@@ -33,7 +33,7 @@ from penstock.routing import (
     Subscribe,
     Unsubscribe,
 )
-from support.routing.altered_annotations import damaged_bytes, forged_annotations
+from support.routing.altered_annotations import AnnouncedSets, damaged_bytes, forged_annotations
 from support.routing.delivery_checker import DeliveryChecker
 from support.routing.random_traffic import (
     MAPPING_TABLE,
@@ -107,7 +107,12 @@ class NetworkSimulator:
         self.dead: list[DocumentRefused] = []
         self.distrusted: list[NeighbourDistrusted] = []
         self.annotation_bytes = 0
+        self.forged_headers = 0
+        """Headers that only the missing authentication keeps their receivers from using."""
+        self.outdated_headers = 0
+        """Headers that only the digest of the set keeps their receivers from using."""
         self._annotations_seen: list[bytes] = []
+        self._announced = AnnouncedSets()
         self.links = [SimulatedLink(ends) for ends in random_tree(self.chance, options.routers)]
         self.routers: dict[str, Router] = {
             f"r{number}": Router(
@@ -390,7 +395,7 @@ class NetworkSimulator:
         stream = link.streams[sender]
         message = stream.next_message()
         if isinstance(message, ForwardedDocument):
-            message = self._altered(message)
+            message = self._altered(message, sender, link.other(sender))
         stream.processed += 1
         outputs = self._handle(
             link.other(sender), MessageReceived(neighbour=sender, message=message)
@@ -399,15 +404,28 @@ class NetworkSimulator:
             if isinstance(output, SendMessage) and isinstance(output.message, ForwardedDocument):
                 assert output.neighbour != sender, "a document returned over its link"
 
-    def _altered(self, message: ForwardedDocument) -> ForwardedDocument:
-        """Damages or replaces the annotations of some documents."""
+    def _altered(self, message: ForwardedDocument, sender: str, receiver: str) -> ForwardedDocument:
+        """Forges, damages or replaces the annotations of some documents."""
         self.annotation_bytes += len(message.annotations)
         if message.annotations:
             self._annotations_seen.append(message.annotations)
         if self.chance.random() >= self.options.altered_share:
             return message
+        # The receiver may have restarted since its last input.
+        self._announced.observe(self.routers[receiver])
         if not self.options.is_authenticated:
-            return replace(message, annotations=forged_annotations(self.chance, message.document))
+            self.forged_headers += 1
+            current = self._announced.current(receiver, sender)
+            return replace(
+                message, annotations=forged_annotations(self.chance, message.document, current)
+            )
+        outdated = self._announced.outdated(receiver, sender)
+        if outdated and self.chance.random() < 0.5:
+            self.outdated_headers += 1
+            earlier = self.chance.choice(outdated)
+            return replace(
+                message, annotations=forged_annotations(self.chance, message.document, earlier)
+            )
         if not self._annotations_seen:
             return message
         stale = self.chance.choice(self._annotations_seen)
@@ -416,6 +434,7 @@ class NetworkSimulator:
 
     def _handle(self, name: str, input_: RouterInput) -> tuple[RouterOutput, ...]:
         outputs = self.routers[name].receive(input_, self.now)
+        self._announced.observe(self.routers[name])
         for output in outputs:
             match output:
                 case SendMessage(neighbour=neighbour, message=message):
