@@ -42,6 +42,7 @@ from penstock.routing.annotation_header import (
 )
 from penstock.routing.annotations import SECTIONS, DocumentAnnotations
 from penstock.routing.limits import (
+    AGGREGATE_NODES_MAX,
     ANNOTATION_BYTES_FREE,
     ANNOTATION_BYTES_MAX,
     ANNOTATION_REPORT_DOCUMENTS,
@@ -65,10 +66,15 @@ class Pair:
         options: AnnotationOptions = AnnotationOptions(),  # noqa: B008
         *,
         authenticated: bool = True,
+        bound: int = AGGREGATE_NODES_MAX,
     ) -> None:
         self.first = Router(name="r1", neighbours=["r2"], annotations=options)
         self.second = Router(
-            name="r2", neighbours=["r1"], annotations=options, chance=random.Random(1)
+            name="r2",
+            neighbours=["r1"],
+            annotations=options,
+            aggregate_nodes=bound,
+            chance=random.Random(1),
         )
         subscriptions = tuple(
             LocalSubscription(id=f"s{number}", subscriber="ada", query=query)
@@ -247,18 +253,27 @@ def test_last_offsets_spare_the_rest_of_a_document() -> None:
 
 
 def test_absent_names_exclude() -> None:
-    pair = Pair(["/a[b]", "/a[c]"], fixed(AnnotationKind.NEGATIVE_DATA, AnnotationKind.SKELETON))
-    for number in (1, 2):
-        assert deliveries(pair.route(document(b"<a><b/></a>", number=number))) == ["s0"]
+    # What matches is known by `PS`, which says nothing about the other subscription.
+    for kinds, not_read in ((set(), 0), ({AnnotationKind.NEGATIVE_DATA}, 2)):
+        pair = Pair(["/a[b]", "/a[c]"], fixed(AnnotationKind.POSITIVE_SUBSCRIPTIONS, *kinds))
+        for number in (1, 2):
+            assert deliveries(pair.route(document(b"<a><b/></a>", number=number))) == ["s0"]
+        assert pair.second.counters.not_read == not_read
 
 
 def test_bindings_prove_what_was_merged() -> None:
-    # Both subscriptions are announced as `/a/*` or a more general pattern.
-    options = fixed(AnnotationKind.POSITIVE_SUBSCRIPTIONS, AnnotationKind.NEGATIVE_SUBSCRIPTIONS)
-    pair = Pair(["/a/b"], options)
-    for number in (1, 2):
-        assert deliveries(pair.route(document(b"<a><b/></a>", number=number))) == ["s0"]
-    assert pair.second.counters.not_read >= 1
+    lists = (AnnotationKind.NEGATIVE_SUBSCRIPTIONS, AnnotationKind.POSITIVE_SUBSCRIPTIONS)
+    for kinds, not_read in ((lists[:1], 0), (lists, 2)):
+        # The names are in the announced set, though those two patterns are merged.
+        pair = Pair(["/a/b", "/a/c", "/b", "/c"], fixed(*kinds), bound=4)
+        assert {str(pattern) for pattern in pair.first.interest_of("r2")} == {"/a/*", "/b", "/c"}
+        for number in (1, 2):
+            both = document(b"<a><b/><c/></a>", number=number)
+            assert deliveries(pair.route(both)) == ["s0", "s1"]
+        assert pair.second.counters.not_read == not_read
+        # Bindings prove matches, never that something does not match.
+        assert deliveries(pair.route(document(b"<a><b/></a>", number=3))) == ["s0"]
+        assert pair.second.counters.not_read == not_read
 
 
 @pytest.mark.parametrize("kind", sorted(AnnotationKind))
