@@ -154,6 +154,7 @@ def test_tables_go_to_a_folder_and_to_stdout(tmp_path: Path) -> None:
     done = penstock("lab", "run", "kemb", "--quick", "--out", str(tmp_path))
     assert done.code == 0
     assert "news     100" in done.out
+    assert "measuring" in done.err.splitlines(), "progress, as this is no terminal"
     assert str(tmp_path) in done.err
     assert {path.name for path in tmp_path.iterdir()} == {
         *("kemb.txt", "kemb.json", "kemb-table1.csv")

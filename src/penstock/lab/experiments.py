@@ -29,10 +29,12 @@ class ResumableExperiment(Protocol):
 # Imported only when they run, because they need the extras `links` and `spark`.
 
 
-def _piggyback(*, quick: bool, progress: Progress) -> ExperimentResults:
+def _piggyback(
+    *, quick: bool, progress: Progress, finished: Path | None = None
+) -> ExperimentResults:
     from penstock.lab.routing import piggyback  # noqa: PLC0415
 
-    return piggyback.run(quick=quick, progress=progress)
+    return piggyback.run(quick=quick, progress=progress, finished=finished)
 
 
 def _codd(*, quick: bool, progress: Progress, finished: Path | None = None) -> ExperimentResults:
@@ -60,5 +62,9 @@ EXPERIMENTS: dict[str, Experiment] = {
 }
 """All experiments by name."""
 
-RESUMABLE: dict[str, ResumableExperiment] = {"codd": _codd, "codd-sweep": _codd_sweep}
+RESUMABLE: dict[str, ResumableExperiment] = {
+    "codd": _codd,
+    "codd-sweep": _codd_sweep,
+    "piggyback": _piggyback,
+}
 """Those that can be interrupted."""

@@ -52,8 +52,8 @@ def run(
             "--resume",
             metavar="FOLDER",
             file_okay=False,
-            help="Keep finished runs in this folder, and go on from there (codd, codd-sweep)."
-            " Empty it when the code has changed.",
+            help="Keep finished runs in this folder, and go on from there (codd, codd-sweep,"
+            " piggyback). Empty it when the code has changed.",
             show_default=False,
         ),
     ] = None,
@@ -67,10 +67,12 @@ def run(
         raise typer.BadParameter(f"{name} cannot be interrupted", param_hint="--resume")
     experiment_plots.require_matplotlib()
     with err().status(f"lab {name}") as status:
+        # A log file gets lines, so that one can see how far a long run is.
+        progress = status.update if err().is_terminal else note
         if resume is None:
-            results = EXPERIMENTS[name](quick=quick, progress=status.update)
+            results = EXPERIMENTS[name](quick=quick, progress=progress)
         else:
-            results = RESUMABLE[name](quick=quick, progress=status.update, finished=resume)
+            results = RESUMABLE[name](quick=quick, progress=progress, finished=resume)
     results.write(output)
     experiment_plots.draw(results, output)
     if as_json:
