@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from penstock.documents import Document, Header
-from penstock.errors import OverlayError
+from penstock.errors import DocumentError, OverlayError
 from penstock.links import (
     ClientTls,
     GroupToken,
@@ -23,13 +23,15 @@ from penstock.links import (
     run,
 )
 from penstock.overlay import (
+    AnyPeerMessage,
     BucketModel,
     Connected,
     MembershipState,
     MessageCodec,
     PatternModel,
+    PeerOutput,
 )
-from penstock.overlay.peer_messages import Add, Seeds, SeedsRequest
+from penstock.overlay.peer_messages import Add, Forward, Seeds, SeedsRequest
 from penstock.service.metrics import MetricsServer
 from penstock.service.peer import address_of, ask_peer, peer_name
 from penstock.service.peer.limits import PUBLISHED_DOCUMENT_BYTES_MAX
@@ -65,6 +67,60 @@ def test_documents_flow_down_a_chain() -> None:
             await source.publish(b"<b n='2'/>")
             await until(lambda: len(two.deliveries()) == 2)
             assert two.service.status().trees[0].parent == source.name
+
+    run(main())
+
+
+class PanicException(BaseException):
+    """Like the exception of a native panic."""
+
+
+@pytest.mark.parametrize("failure", [RuntimeError("injected"), PanicException("out of bounds")])
+def test_a_failure_while_a_message_is_processed_loses_that_message_only(
+    monkeypatch: pytest.MonkeyPatch, failure: BaseException
+) -> None:
+    async def main() -> None:
+        async with (
+            running_peer("source", is_source=True) as source,
+            running_peer("one") as one,
+        ):
+            await one.join(source, "/a")
+            receive = one.service.peer.receive
+
+            def faulty(sender: str, message: AnyPeerMessage, now: float) -> list[PeerOutput]:
+                if isinstance(message, Forward):
+                    raise failure
+                return receive(sender, message, now)
+
+            with monkeypatch.context() as patched:
+                patched.setattr(one.service.peer, "receive", faulty)
+                await source.publish(b"<a n='1'/>")
+                await until(lambda: one.service.status().counters["failed"] == 1)
+            await source.publish(b"<a n='2'/>")
+            await until(one.deliveries)
+
+    run(main())
+
+
+@pytest.mark.parametrize("failure", [RuntimeError("injected"), PanicException("out of bounds")])
+def test_a_failure_while_a_document_is_published_refuses_it(
+    monkeypatch: pytest.MonkeyPatch, failure: BaseException
+) -> None:
+    async def main() -> None:
+        async with running_peer("source", is_source=True) as source:
+
+            def faulty(*_: object) -> list[PeerOutput]:
+                raise failure
+
+            with monkeypatch.context() as patched:
+                patched.setattr(source.service.peer, "publish", faulty)
+                with pytest.raises(DocumentError) as refused:
+                    await source.publish(b"<a/>")
+            assert refused.value.code == "internal.error"
+            assert refused.value.report
+            assert source.service.status().counters["failed"] == 1
+            await source.publish(b"<a/>")
+            assert source.service.status().counters["published"] == 1
 
     run(main())
 

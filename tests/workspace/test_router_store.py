@@ -59,6 +59,17 @@ def test_a_newer_format_is_refused(stored: Path) -> None:
     assert refusal(stored) == "workspace.too-new"
 
 
+def test_an_older_format_is_migrated(stored: Path) -> None:
+    change(stored, "DROP TABLE unclean_ends")
+    change(stored, "ALTER TABLE dead_letters DROP COLUMN report")
+    change(stored, "PRAGMA user_version = 1")
+    with closing(RouterStore.open(stored, "r0")) as store:
+        engine = RouterEngine(store)
+        engine.run([partial(RouterEngine.publish, document=document(b"<a>", 7))])
+        assert [each.report for each in store.dead_letters()] == [None]
+    load(stored, "r0")
+
+
 def test_another_sqlite_file_is_refused(tmp_path: Path) -> None:
     connection = sqlite3.connect(tmp_path / ROUTER_STATE)
     connection.execute("CREATE TABLE other (x)")
@@ -120,7 +131,7 @@ def test_only_the_latest_dead_letters_are_kept(
     for number in (1, 2, 3):
         engine.run([partial(RouterEngine.publish, document=document(b"<a>", number))])
     kept = store.dead_letters()
-    assert [(each.header.id, code) for each, code, _ in kept] == [
+    assert [(each.document.header.id, each.code) for each in kept] == [
         ("2", "xml.unclosed"),
         ("3", "xml.unclosed"),
     ]

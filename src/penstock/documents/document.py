@@ -10,7 +10,7 @@ from functools import lru_cache
 from typing import Final
 from urllib.parse import quote
 
-from penstock.errors import PenstockError, Where, error
+from penstock.errors import DocumentError, PenstockError, Where, error
 
 __all__ = ["DeadLetter", "Document", "Header"]
 
@@ -143,7 +143,11 @@ class DeadLetter:
     hint: str
     """How to fix it."""
 
+    report: str | None = None
+    """What to send to the maintainers, as JSON, if the cause is a defect of Penstock."""
+
     @classmethod
     def of(cls, document: Document, error: PenstockError) -> DeadLetter:
         """Creates the dead letter of ``document`` for ``error``."""
-        return cls(document, error.code, error.message, error.where, error.hint)
+        report = error.report if isinstance(error, DocumentError) else None
+        return cls(document, error.code, error.message, error.where, error.hint, report)

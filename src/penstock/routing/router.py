@@ -10,6 +10,7 @@ from functools import partial
 from typing import Final, Self, get_args
 
 from penstock.documents import DeadLetter, Document, Fragment, Limits
+from penstock.documents.failure_report import PROCESS_EXITS, internal_error
 from penstock.errors import DocumentError, PenstockError, QueryError, error
 from penstock.matching.label_paths import LabelPaths
 from penstock.mediation import Mapping as SchemaMapping
@@ -74,6 +75,7 @@ from penstock.routing.router_inputs import (
     MappingsChanged,
     MessageReceived,
     Publish,
+    Refuse,
     RouterInput,
     Subscribe,
     Unsubscribe,
@@ -89,6 +91,7 @@ from penstock.routing.router_messages import (
     forwarded_document,
 )
 from penstock.routing.router_outputs import (
+    NONE_SELECTED,
     Deliveries,
     DocumentRefused,
     ForwardDiscarded,
@@ -444,6 +447,10 @@ class Router:
                 return tuple(self._unsubscribe(ids))
             case Publish(document=document):
                 return tuple(self._published(document, now))
+            case Refuse(document=document, reason=reason):
+                if self._is_duplicate(document, self._attest(document)):
+                    return ()
+                return (self._dead(document, reason),)
             case MappingsChanged(table=table):
                 self._mappings = DocumentMappings(table)
                 return ()
@@ -676,7 +683,14 @@ class Router:
         if self._is_duplicate(document, attested):
             return []
         find_mapping = partial(self._mappings.select, document)
-        return self._document(document, attested, find_mapping, None, now)
+        outputs: list[RouterOutput] = []
+        try:
+            self._document(document, attested, find_mapping, None, now, outputs=outputs)
+        except PROCESS_EXITS:
+            raise
+        except BaseException as failure:
+            outputs.append(self._failed(document, failure))
+        return outputs
 
     def _forwarded(
         self, forwarded: ForwardedDocument, source: NeighbourRouter, now: datetime
@@ -692,12 +706,35 @@ class Router:
                 )
             except ValueError:
                 decided = None
+            except PROCESS_EXITS:
+                raise
+            except BaseException as failure:
+                return [self._failed(document, failure)]
             if decided is not None:
-                return self._pass_on(document, attested, decided, source, now)
+                try:
+                    return self._pass_on(document, attested, decided, source, now)
+                except PROCESS_EXITS:
+                    raise
+                except BaseException as failure:
+                    self._uncount(decided)
+                    return [self._failed(document, failure)]
         find_mapping = partial(self._mappings.named, document, forwarded.mapping)
-        return self._document(
-            document, attested, find_mapping, source, now, annotations=annotations
-        )
+        outputs: list[RouterOutput] = []
+        try:
+            self._document(
+                document,
+                attested,
+                find_mapping,
+                source,
+                now,
+                annotations=annotations,
+                outputs=outputs,
+            )
+        except PROCESS_EXITS:
+            raise
+        except BaseException as failure:
+            outputs.append(self._failed(document, failure))
+        return outputs
 
     def _attest(self, document: Document) -> bytes:
         return attestation(document.identity, len(document.content), self._limits_digest)
@@ -731,8 +768,8 @@ class Router:
         if report is not None and source.is_up:
             outputs.append(SendMessage(source.name, report))
         if self._conditional:
-            self._counts.deliveries -= len(subscriptions)
             outputs += self._deliver(document, None, subscriptions, now)
+            self._counts.deliveries -= len(subscriptions)
         elif subscriptions:
             outputs.append(delivered_to(subscriptions, document))
         for group, header in headers:
@@ -763,18 +800,17 @@ class Router:
         source: NeighbourRouter | None,
         now: datetime,
         *,
+        outputs: list[RouterOutput],
         annotations: bytes = b"",
-    ) -> list[RouterOutput]:
+    ) -> None:
         """Delivers and forwards a document, but not to where it came from.
 
-        It is read at most once, and not at all if annotations decide where it goes.
+        It is read at most once, and not at all if annotations decide where it goes. Whatever can
+        fail precedes the first delivery and the first forward: after a failure, ``outputs`` has
+        none of them, and the caller refuses the document.
         """
-        try:
-            mapping = find_mapping()
-        except DocumentError as problem:
-            return [self._dead(document, problem)]
+        mapping = find_mapping()
         headers = DocumentAnnotations(attested, len(document.content))
-        outputs: list[RouterOutput] = []
         targets = None
         if annotations and source is not None:
             decision = self._decide(document, annotations, headers, source, mapping)
@@ -796,7 +832,15 @@ class Router:
             if targets.refusal is None:
                 self._observe(document, mapping)
         if targets.refusal is not None:
-            return [*outputs, self._dead(document, targets.refusal)]
+            outputs.append(self._dead(document, targets.refusal))
+            return
+        mapping_digest = "" if mapping is None else mapping.digest
+        forwards = []
+        for name, match_list in targets.forwards:
+            neighbour = self._neighbours[name]
+            header = self._annotate(headers, neighbour, match_list, targets.label_paths)
+            forwards.append((neighbour, forwarded_document(document, mapping_digest, header)))
+        deliveries = self._deliver(document, mapping, targets.subscriptions, now)
         if targets.set_aside:
             outputs.append(
                 SubscriptionsSetAside(
@@ -813,18 +857,30 @@ class Router:
         else:
             self._counts.unmatched += 1
             self._counts.false_forwards += source is not None
-        outputs += self._deliver(document, mapping, targets.subscriptions, now)
-        mapping_digest = "" if mapping is None else mapping.digest
-        for name, match_list in targets.forwards:
-            neighbour = self._neighbours[name]
-            annotations = self._annotate(headers, neighbour, match_list, targets.label_paths)
-            forwarded = forwarded_document(document, mapping_digest, annotations)
+        outputs += deliveries
+        for neighbour, forwarded in forwards:
             outputs += self._forward(forwarded, neighbour)
-        return outputs
 
     def _dead(self, document: Document, reason: DocumentError) -> DocumentRefused:
         self._counts.dead += 1
         return DocumentRefused(dead_letter=DeadLetter.of(document, reason))
+
+    def _failed(self, document: Document, failure: BaseException) -> DocumentRefused:
+        return self._dead(document, internal_error(failure, document.content))
+
+    def _uncount(self, decided: DecidedRoutes) -> None:
+        """A document that the index has counted as passed on is refused."""
+        subscriptions, headers = decided
+        counts = self._counts
+        if subscriptions or headers:
+            counts.matched -= 1
+        else:
+            counts.unmatched -= 1
+            counts.false_forwards -= 1
+        counts.not_read -= 1
+        counts.deliveries -= len(subscriptions)
+        counts.forwards -= len(headers)
+        counts.annotation_bytes -= sum(len(header) for _, header in headers)
 
     def _deliver(
         self,
@@ -837,15 +893,13 @@ class Router:
             self._counts.deliveries += len(subscriptions)
             return (delivered_to(subscriptions, document),) if subscriptions else ()
         active = tuple(each for each in subscriptions if each.is_active(now))
-        self._counts.deliveries += len(active)
         wanted = {each.id: each for each in active if each.returns == "fragments"}
-        if not wanted:
-            return (Deliveries(document, active),) if active else ()
-        selected = {
-            id_: _selected(wanted[id_], fragments)
-            for id_, fragments in self._index.select(document, mapping, list(wanted)).items()
-        }
-        return (Deliveries(document, active, selected),)
+        selected = NONE_SELECTED
+        if wanted:
+            found = self._index.select(document, mapping, list(wanted))
+            selected = {id_: _selected(wanted[id_], each) for id_, each in found.items()}
+        self._counts.deliveries += len(active)
+        return (Deliveries(document, active, selected),) if active else ()
 
     def _forward(
         self, document: ForwardedDocument, neighbour: NeighbourRouter
@@ -963,7 +1017,10 @@ class Router:
 
 def _selected(subscription: LocalSubscription, fragments: Sequence[Fragment]) -> SelectedFragments:
     maximum = subscription.fragments_max
-    return SelectedFragments(tuple(fragments[:maximum]), max(0, len(fragments) - maximum))
+    kept = tuple(fragments[:maximum])
+    # A fragment that cannot be converted refuses the document: not the driver, later.
+    xml = tuple([fragment.to_xml() for fragment in kept])
+    return SelectedFragments(kept, max(0, len(fragments) - maximum), xml)
 
 
 def _targets(neighbour: str, patterns: Iterable[Pattern]) -> dict[Target, TargetQuery]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
 from penstock.documents import Document
-from penstock.errors import error
+from penstock.errors import DocumentError, error
 from penstock.mediation.mapping_table import MappingTable
 from penstock.routing.annotation_kinds import AnnotationOptions
 from penstock.routing.local_subscription import LocalSubscription
@@ -83,6 +83,15 @@ class Publish:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Refuse:
+    """A document that was published or forwarded is refused without being read, because the driver
+    knows that processing it fails."""
+
+    document: Document
+    reason: DocumentError
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class MappingsChanged:
     """The mediator distributes a new mapping table."""
 
@@ -105,6 +114,7 @@ RouterInput: TypeAlias = (
     | Subscribe
     | Unsubscribe
     | Publish
+    | Refuse
     | MappingsChanged
     | AnnotationsChanged
 )

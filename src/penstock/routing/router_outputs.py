@@ -25,6 +25,9 @@ class SelectedFragments(NamedTuple):
     omitted: int = 0
     """Number of fragments beyond the maximum of the subscription."""
 
+    xml: tuple[str, ...] = ()
+    """The fragments as standalone XML, in the same order."""
+
 
 NONE_SELECTED: Final[Mapping[str, SelectedFragments]] = {}
 
@@ -49,7 +52,7 @@ class Deliveries(NamedTuple):
         return [
             Delivery(recipient, self.document)
             if selected is None
-            else Delivery(recipient, self.document, *selected)
+            else Delivery(recipient, self.document, selected.fragments, selected.omitted)
             for recipient, selected in zip(self.recipients, found, strict=True)
         ]
 

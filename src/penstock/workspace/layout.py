@@ -12,6 +12,9 @@ DATABASE: Final = "penstock.sqlite"
 ROUTER_STATE: Final = "router.sqlite"
 """The state of the workspace's router."""
 
+ROUTER_MARK: Final = "router-in-progress"
+"""Names the document that the workspace's router is working on."""
+
 FOLDERS: Final = (
     "inbox",
     "indexes",

@@ -129,6 +129,10 @@ the fragment of the kind `more` counts them."""
 ROUTER_DEAD_LETTERS_MAX: Final[int] = 1_000
 """Refused documents that the state of a router keeps, the latest."""
 
+ROUTER_UNCLEAN_ENDS_MAX: Final[int] = 1_000
+"""Documents of which the state of a router keeps how often the process ended while it was working
+on them. Past it, all are forgotten."""
+
 BASEX_ANSWER_BYTES_MAX: Final[int] = 2 << 30
 """Bytes of an answer of a BaseX server; a longer one is refused with ``sync.basex``."""
 

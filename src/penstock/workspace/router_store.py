@@ -14,6 +14,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from contextlib import closing
 from dataclasses import dataclass, field
+from datetime import datetime
 from pathlib import Path
 from typing import Any, Final, Self
 
@@ -30,11 +31,12 @@ from penstock.routing import (
 from penstock.routing.state_changes import ForgottenPublisher, RememberedIdentity, WindowChange
 from penstock.routing.subscription_text import subscription_from_text, subscription_to_text
 from penstock.workspace.database import Database
-from penstock.workspace.layout import ROUTER_STATE
-from penstock.workspace.limits import ROUTER_DEAD_LETTERS_MAX
+from penstock.workspace.layout import ROUTER_MARK, ROUTER_STATE
+from penstock.workspace.limits import ROUTER_DEAD_LETTERS_MAX, ROUTER_UNCLEAN_ENDS_MAX
 from penstock.workspace.private_files import create_private
-from penstock.workspace.router_tables import APPLICATION_ID, FORMAT, TABLES
-from penstock.workspace.timestamps import to_microseconds, utc_now
+from penstock.workspace.progress_mark import ProgressMark
+from penstock.workspace.router_tables import APPLICATION_ID, FORMAT, MIGRATIONS, TABLES
+from penstock.workspace.timestamps import from_microseconds, to_microseconds, utc_now
 
 LOCK: Final = "router"
 """Name of the lock that a running router holds."""
@@ -85,6 +87,19 @@ class StoredDelivery:
     fragments_omitted: int = 0
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredDeadLetter:
+    """A document that a router refused."""
+
+    number: int
+    document: Document
+    code: str
+    message: str
+    refused_at: datetime | None
+    report: str | None
+    """What to send to the maintainers, as JSON, if a defect of Penstock is the cause."""
+
+
 @dataclass(slots=True)
 class StoredRouter:
     """Everything that a store has, except the deliveries."""
@@ -119,6 +134,8 @@ class RouterTransaction:
     dead_letters: list[DeadLetter] = field(default_factory=list)
     journal_position: int | None = None
     own_documents: list[int] = field(default_factory=list)
+    handled: list[str] = field(default_factory=list)
+    """Marks of handled inputs during which the process had ended uncleanly before."""
 
     @property
     def has_rows(self) -> bool:
@@ -129,6 +146,7 @@ class RouterTransaction:
             or self.subscribers
             or self.dead_letters
             or self.own_documents
+            or self.handled
             or self.journal_position is not None
         )
 
@@ -184,9 +202,11 @@ class RouterStore:
     store: what the router knows is ahead of it.
     """
 
-    def __init__(self, database: Database, name: str) -> None:
+    def __init__(self, database: Database, name: str, mark: ProgressMark) -> None:
         self._database = database
         self.name = name
+        self.mark = mark
+        """Names the input that the router is working on."""
         self._documents = _DocumentNumbers({})
         self._queues: dict[tuple[str, str, int], tuple[Document, int]] = {}
         """Documents of waiting and outbox rows: table, neighbour and position."""
@@ -223,14 +243,16 @@ class RouterStore:
                     "workspace.router-name",
                     f"{path} is the state of router `{known}`, not `{name}`",
                 )
+            mark = ProgressMark(folder / ROUTER_MARK)
         except BaseException:
             database.close()
             raise
-        return cls(database, name)
+        return cls(database, name, mark)
 
     def close(self) -> None:
-        """Close the file."""
+        """Close the files."""
         self._database.close()
+        self.mark.close()
 
     # Reading
 
@@ -370,13 +392,10 @@ class RouterStore:
                 for each, subscription, fragments, omitted, document in rows
             ]
 
-    def dead_letters(self) -> list[tuple[Document, str, str]]:
-        """The latest refused documents with code and message, oldest first."""
+    def dead_letters(self) -> list[StoredDeadLetter]:
+        """The latest refused documents, oldest first."""
         with self._database.read_transaction() as connection:
-            rows = connection.execute(
-                "SELECT document, code, message FROM dead_letters ORDER BY number"
-            ).fetchall()
-            return [(_read_document(connection, number), *rest) for number, *rest in rows]
+            return _read_dead_letters(connection)
 
     def own_documents(self, after: int, upto: int) -> set[int]:
         """Sequence numbers, in a range, of documents that the router itself put into the inbox."""
@@ -388,6 +407,26 @@ class RouterStore:
             return {sequence for (sequence,) in rows}
 
     # Writing
+
+    def count_unclean_end(self) -> dict[str, int]:
+        """How often the process ended while it was working on an input, by mark.
+
+        To be called once, before the first input: counts the last end, unless it was clean.
+        """
+        mark = self.mark.text
+        with self._database.write_transaction() as connection:
+            (known,) = connection.execute("SELECT count(*) FROM unclean_ends").fetchone()
+            if mark and known >= ROUTER_UNCLEAN_ENDS_MAX:
+                connection.execute("DELETE FROM unclean_ends")
+            if mark:
+                connection.execute(
+                    "INSERT INTO unclean_ends (mark, ends) VALUES (?, 1)"
+                    " ON CONFLICT (mark) DO UPDATE SET ends = ends + 1",
+                    (mark,),
+                )
+            found = dict(connection.execute("SELECT mark, ends FROM unclean_ends").fetchall())
+        self.mark.clear()
+        return found
 
     def commit(self, transaction: RouterTransaction) -> None:
         """Writes effects in one transaction.
@@ -417,6 +456,10 @@ class RouterStore:
             connection.executemany(
                 "INSERT OR IGNORE INTO own_documents (sequence) VALUES (?)",
                 [(each,) for each in transaction.own_documents],
+            )
+            connection.executemany(
+                "DELETE FROM unclean_ends WHERE mark = ?",
+                [(each,) for each in transaction.handled],
             )
             if transaction.journal_position is not None:
                 position = (transaction.journal_position,)
@@ -652,9 +695,9 @@ class _Writer:
             number = self._number(each.document)
             self._documents.refer(number)
             self._connection.execute(
-                "INSERT INTO dead_letters (document, code, message, refused_at)"
-                " VALUES (?, ?, ?, ?)",
-                (number, each.code, each.message, now),
+                "INSERT INTO dead_letters (document, code, message, refused_at, report)"
+                " VALUES (?, ?, ?, ?, ?)",
+                (number, each.code, each.message, now, each.report),
             )
         rows = self._connection.execute(
             "DELETE FROM dead_letters WHERE number <="
@@ -678,14 +721,11 @@ def _prepare(connection: sqlite3.Connection, path: Path, name: str) -> None:
     (tables,) = connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()
     (application,) = connection.execute("PRAGMA application_id").fetchone()
     if tables or application:
-        _check_format(connection, path)
+        for older in range(_check_format(connection, path), FORMAT):
+            _execute_all(connection, MIGRATIONS[older])
+        connection.execute(f"PRAGMA user_version = {FORMAT}")
         return
-    statement = ""
-    for line in TABLES.splitlines(keepends=True):
-        statement += line
-        if sqlite3.complete_statement(statement):
-            connection.execute(statement)
-            statement = ""
+    _execute_all(connection, TABLES)
     connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
     connection.execute(f"PRAGMA user_version = {FORMAT}")
     counters = json.dumps(dataclasses.asdict(RouterCounters()))
@@ -695,7 +735,18 @@ def _prepare(connection: sqlite3.Connection, path: Path, name: str) -> None:
     )
 
 
-def _check_format(connection: sqlite3.Connection, path: Path) -> None:
+def _execute_all(connection: sqlite3.Connection, statements: str) -> None:
+    """Executes statements in the current transaction."""
+    statement = ""
+    for line in statements.splitlines(keepends=True):
+        statement += line
+        if sqlite3.complete_statement(statement):
+            connection.execute(statement)
+            statement = ""
+
+
+def _check_format(connection: sqlite3.Connection, path: Path) -> int:
+    """The format of a file."""
     (application,) = connection.execute("PRAGMA application_id").fetchone()
     (version,) = connection.execute("PRAGMA user_version").fetchone()
     if application != APPLICATION_ID:
@@ -705,6 +756,7 @@ def _check_format(connection: sqlite3.Connection, path: Path) -> None:
             "workspace.too-new",
             f"{path} has format {version}; this version of Penstock supports up to {FORMAT}",
         )
+    return int(version)
 
 
 def _write_link(connection: sqlite3.Connection, name: str, link: LinkState) -> None:
@@ -734,6 +786,24 @@ def _load_remembered(
     ):
         digests[publisher].append(digest)
     return tuple((publisher, tuple(each)) for publisher, each in digests.items())
+
+
+def _read_dead_letters(connection: sqlite3.Connection) -> list[StoredDeadLetter]:
+    rows = connection.execute(
+        "SELECT number, document, code, message, refused_at, report FROM dead_letters"
+        " ORDER BY number"
+    ).fetchall()
+    return [
+        StoredDeadLetter(
+            number=number,
+            document=_read_document(connection, document),
+            code=code,
+            message=message,
+            refused_at=from_microseconds(refused_at),
+            report=report,
+        )
+        for number, document, code, message, refused_at, report in rows
+    ]
 
 
 def _read_document(connection: sqlite3.Connection, number: int) -> Document:

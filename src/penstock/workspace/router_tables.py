@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-FORMAT: Final = 1
+FORMAT: Final = 2
 """Version of the tables."""
 
 APPLICATION_ID: Final = 0x50454E52
@@ -109,11 +109,26 @@ CREATE TABLE dead_letters (
     document INTEGER NOT NULL,
     code TEXT NOT NULL,
     message TEXT NOT NULL,
-    refused_at INTEGER NOT NULL
+    refused_at INTEGER NOT NULL,
+    report TEXT  -- a JSON object, if a defect of Penstock is the cause
 ) STRICT;
+
+-- Inputs during which the process ended uncleanly, until they are handled.
+CREATE TABLE unclean_ends (
+    mark TEXT PRIMARY KEY,  -- names the input
+    ends INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
 
 -- Documents of the inbox that this router put there and does not route again.
 CREATE TABLE own_documents (
     sequence INTEGER PRIMARY KEY
 ) STRICT;
 """
+
+MIGRATIONS: Final = {
+    1: """
+ALTER TABLE dead_letters ADD COLUMN report TEXT;
+CREATE TABLE unclean_ends (mark TEXT PRIMARY KEY, ends INTEGER NOT NULL) STRICT, WITHOUT ROWID;
+""",
+}
+"""Statements that change the tables of a format into those of the next."""

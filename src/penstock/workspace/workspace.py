@@ -16,7 +16,14 @@ from penstock.workspace.database import Database
 from penstock.workspace.dead_letters import DeadLetters
 from penstock.workspace.file_locks import file_lock
 from penstock.workspace.inbox import LOCK, Inbox, Published
-from penstock.workspace.layout import DATABASE, FOLDERS, LOG, ROUTER_STATE, WorkspaceLayout
+from penstock.workspace.layout import (
+    DATABASE,
+    FOLDERS,
+    LOG,
+    ROUTER_MARK,
+    ROUTER_STATE,
+    WorkspaceLayout,
+)
 from penstock.workspace.mailbox import Mailbox
 from penstock.workspace.mailbox_cursors import CursorStore
 from penstock.workspace.private_files import create_private, make_private, make_private_folder
@@ -50,7 +57,7 @@ _PRIVATE_NAMES: Final = frozenset(
             for name in (DATABASE, FILE, ROUTER_STATE)
             for suffix in ("", "-wal", "-shm")
         ),
-        *(LOG, "run.lock", "backfill.lock", LOCK),
+        *(LOG, ROUTER_MARK, "run.lock", "backfill.lock", LOCK),
     ]
 )
 

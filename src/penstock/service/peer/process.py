@@ -11,6 +11,7 @@ from functools import partial
 from typing import Any, NamedTuple, TypeAlias
 
 from penstock.documents import Document, Header, read_summary
+from penstock.documents.failure_report import PROCESS_EXITS, internal_error
 from penstock.errors import PenstockError, error
 from penstock.links import Address, TcpAddress
 from penstock.overlay import AgentOptions, Deliver, PatternInterest, PeerOutput
@@ -254,8 +255,7 @@ async def _publish(
     publisher = service.name.partition("@")[0]
     async for given in documents:
         try:
-            content = _content(given)
-            read_summary(content)
+            content = _checked_content(given)
             sequence = await service.publish(Document(content, Header(publisher=publisher)))
         except PenstockError as problem:
             writer.put(Refused(given.origin, problem))
@@ -263,11 +263,19 @@ async def _publish(
             writer.put(Published(given.origin, sequence))
 
 
-def _content(given: GivenDocument) -> bytes:
+def _checked_content(given: GivenDocument) -> bytes:
+    """The content of a well-formed document."""
     try:
-        return given.read()
+        content = given.read()
     except OSError as problem:
         raise error("overlay.document", problem.strerror or str(problem)) from None
+    try:
+        read_summary(content)
+    except (PenstockError, *PROCESS_EXITS):
+        raise
+    except BaseException as failure:
+        raise internal_error(failure, content) from failure
+    return content
 
 
 async def _until(work: Coroutine[Any, Any, object], event: asyncio.Event) -> None:

@@ -12,7 +12,8 @@ from collections.abc import Callable, Collection, Coroutine, Iterable
 from typing import Any, Self
 
 from penstock.documents import Document
-from penstock.errors import OverlayError, error
+from penstock.documents.failure_report import PROCESS_EXITS, internal_error
+from penstock.errors import OverlayError, PenstockError, error
 from penstock.links import (
     Address,
     Link,
@@ -151,13 +152,23 @@ class PeerService:
         ------
         OverlayError
             ``overlay.document``: it is too long.
+        DocumentError
+            ``internal.error``: a defect of Penstock.
         """
         if len(document.content) > PUBLISHED_DOCUMENT_BYTES_MAX:
             raise error("overlay.document", f"the document has {len(document.content):,} bytes")
         while self.is_congested:
             self._room.clear()
             await self._room.wait()
-        self._carry_out(self.peer.publish(document, self._loop.time()))
+        try:
+            outputs = self.peer.publish(document, self._loop.time())
+        except (PenstockError, *PROCESS_EXITS):
+            raise
+        except BaseException as failure:
+            # A panic of the native core is no Exception.
+            self._counters["failed"] += 1
+            raise internal_error(failure, document.content) from failure
+        self._carry_out(outputs)
         self._counters["published"] += 1
         # Other tasks read acknowledgements and heartbeats.
         await asyncio.sleep(0)
@@ -335,8 +346,11 @@ class PeerService:
     def _process(self, sender: str, message: AnyPeerMessage) -> None:
         try:
             outputs = self.peer.receive(sender, message, self._loop.time())
-        except Exception:
-            # One message must not end the process; the error is logged and counted.
+        except PROCESS_EXITS:
+            raise
+        except BaseException:
+            # One message must not end the process; the error is logged and counted. A panic of the
+            # native core is no Exception.
             logger.exception("a %s of %s failed", type(message).__name__, sender)
             self._counters["failed"] += 1
             outputs = []

@@ -15,7 +15,8 @@ from time import thread_time_ns
 from typing import Any, TypeAlias
 
 from penstock.documents import Document
-from penstock.errors import PenstockError, error
+from penstock.documents.failure_report import failure_report
+from penstock.errors import DocumentError, PenstockError, error
 from penstock.links import Message, SessionState
 from penstock.mediation.mapping_table import MappingTable
 from penstock.routing import (
@@ -35,6 +36,7 @@ from penstock.routing import (
     NeighbourDistrusted,
     NeighbourStatus,
     Publish,
+    Refuse,
     Router,
     RouterInput,
     RouterLimits,
@@ -53,12 +55,14 @@ from penstock.service.router.limits import (
     ROUTER_LINK_LIMITS,
     SUBSCRIBER_DELIVERIES_MAX,
     SUBSCRIPTIONS_PER_SUBSCRIBER_MAX,
+    UNCLEAN_ENDS_MAX,
 )
 from penstock.service.router.wire_messages import (
     Receipt,
     router_message_from_link,
     router_message_to_link,
 )
+from penstock.workspace.progress_mark import mark_text
 from penstock.workspace.router_store import (
     LinkChanges,
     LinkState,
@@ -201,6 +205,8 @@ class RouterEngine:
         )
         self.router.record_changes()
         self.store_id = stored.store_id
+        self._unclean_ends = store.count_unclean_end()
+        """Ends of the process during an input that is not handled since, by its mark."""
         self._outboxes = {
             name: _Outbox(state, {each.position: each for each in state.outbox})
             for name, state in stored.links.items()
@@ -231,6 +237,7 @@ class RouterEngine:
                 results.append(JobResult(value=job(self)))
             except PenstockError as problem:
                 results.append(JobResult(failure=problem))
+                self._store.mark.clear()
         changes = self._transaction.changes = self.router.take_changes()
         if (
             self._transaction.has_rows
@@ -329,7 +336,12 @@ class RouterEngine:
             if not self._is_up(name):
                 is_authenticated = self._authenticated.get(name, False)
                 self._handle(LinkUp(neighbour=name, is_authenticated=is_authenticated))
-            self._handle(MessageReceived(neighbour=name, message=received))
+            input_ = MessageReceived(neighbour=name, message=received)
+            if isinstance(received, ForwardedDocument):
+                mark = f"{name} {session_id.hex()} {sequence}"
+                self._handle_document(input_, received.document, mark)
+            else:
+                self._handle(input_)
         state.stored = sequence
         self._link_changes(name)
 
@@ -361,10 +373,14 @@ class RouterEngine:
 
     # Publishers
 
-    def publish(
-        self, document: Document, sequence: int = 0, *, is_in_inbox: bool = False
+    def publish(self, document: Document, sequence: int = 0) -> Receipt:
+        """A publisher's document; the receipt has the sequence number of its message."""
+        return self._publish(document, sequence)
+
+    def _publish(
+        self, document: Document, sequence: int, *, mark: str = "", is_in_inbox: bool = False
     ) -> Receipt:
-        """A publisher's document; the receipt has the sequence number of its message.
+        """A document of a publisher, who publishes it again after a restart, or of the inbox.
 
         A document that is in the inbox of the workspace is not put there again.
         """
@@ -380,7 +396,13 @@ class RouterEngine:
                 sequence, "refused", "routing.header-bytes", f"the header has {encoded:,} bytes"
             )
         duplicates = self.router.counters.duplicates
-        for output in self._handle(Publish(document=document), is_in_inbox=is_in_inbox):
+        outputs = self._handle_document(
+            Publish(document=document),
+            document,
+            mark or f"publish {document.identity}",
+            is_in_inbox=is_in_inbox,
+        )
+        for output in outputs:
             if isinstance(output, DocumentRefused):
                 letter = output.dead_letter
                 return Receipt(sequence, "refused", letter.code, letter.message)
@@ -471,7 +493,7 @@ class RouterEngine:
 
     def route_published(self, sequence: int, document: Document) -> None:
         """A document that was published to the inbox."""
-        receipt = self.publish(document, sequence, is_in_inbox=True)
+        receipt = self._publish(document, sequence, mark=f"inbox {sequence}", is_in_inbox=True)
         if receipt.outcome == "refused":
             self._report("", receipt.code, f"{document.identity} is not routed: {receipt.message}")
         self.journal_reached(sequence)
@@ -486,6 +508,28 @@ class RouterEngine:
             self._transaction.own_documents.append(sequence)
 
     # The core
+
+    def _handle_document(
+        self,
+        input_: RouterInput,
+        document: Document,
+        mark: str,
+        *,
+        is_in_inbox: bool = False,
+    ) -> tuple[RouterOutput, ...]:
+        """Handles an input with a document, unless the process ended too often during it.
+
+        ``mark`` names the input: it comes again after a restart, since it is not acknowledged.
+        """
+        known = self._unclean_ends and mark_text(mark)
+        if known and self._unclean_ends.get(known, 0) >= UNCLEAN_ENDS_MAX:
+            input_ = Refuse(document=document, reason=_worker_error(document))
+        self._store.mark.set(mark)
+        outputs = self._handle(input_, is_in_inbox=is_in_inbox)
+        self._store.mark.clear()
+        if known and self._unclean_ends.pop(known, 0):
+            self._transaction.handled.append(known)
+        return outputs
 
     def _handle(
         self, input_: RouterInput, *, is_in_inbox: bool = False
@@ -544,9 +588,8 @@ class RouterEngine:
         numbers.last += 1
         fragments = None
         if selected is not None:
-            fragments = json.dumps(
-                [[each.kind, each.to_xml()] for each in selected.fragments], ensure_ascii=False
-            )
+            pairs = zip(selected.fragments, selected.xml, strict=True)
+            fragments = json.dumps([[each.kind, xml] for each, xml in pairs], ensure_ascii=False)
         self._transaction.deliveries.append(
             StoredDelivery(
                 subscriber=subscriber,
@@ -566,3 +609,11 @@ class RouterEngine:
                 "", "routing.deliveries-full", f"the oldest delivery to {subscriber} is discarded"
             )
         self._effects.append(DeliveriesAdded(subscriber))
+
+
+def _worker_error(document: Document) -> DocumentError:
+    """The error of a document during which the process ended too often."""
+    text = f"the router's process ended {UNCLEAN_ENDS_MAX} times while it worked on the document"
+    failure = {"type": "worker", "message": text, "deaths": UNCLEAN_ENDS_MAX}
+    report = failure_report(document.content, failure)
+    return DocumentError("internal.worker", text, report=report)

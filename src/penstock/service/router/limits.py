@@ -42,6 +42,10 @@ DELIVERIES_AT_ONCE: Final[int] = 100
 SUBSCRIPTIONS_PER_SUBSCRIBER_MAX: Final[int] = 10_000
 """Subscriptions of a subscriber that is connected by a link."""
 
+UNCLEAN_ENDS_MAX: Final[int] = 2
+"""Unclean ends of a router's process, by a crash or for lack of memory, while it was working on the
+same document. After as many, the document is refused without being read."""
+
 JOURNAL_DOCUMENTS_AT_ONCE: Final[int] = 200
 """Documents of the inbox that are read at a time."""
 
