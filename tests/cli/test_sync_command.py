@@ -116,6 +116,17 @@ def test_an_edited_file_that_cannot_be_read(url: str) -> None:
     assert ada.read_text() == DOCUMENT
 
 
+def test_a_refused_statement_is_shown_with_its_position(url: str) -> None:
+    clone(url, "ada")
+    refused = penstock("sync", "edit", "-f", "ada", "/menu/dish/name!delete()")
+    assert refused.code == 3
+    assert "at line 1, column 12 [update.no-target]" in refused.err
+    assert "    /menu/dish/name!delete()\n               ^\n" in refused.err
+    refused = penstock("sync", "edit", "-f", "ada", "//dish!move(/menu)", "--json")
+    assert '"code": "update.cycle"' in refused.err
+    assert '"column": 14' in refused.err
+
+
 def test_an_edit_while_the_file_is_saved(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     ada = clone(url, "ada")
     monkeypatch.setattr(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from penstock.errors import PenstockError, UpdateError
+from penstock.errors import PenstockError, UpdateError, Where
 from penstock.language.updates import at
 from penstock.sync import Client, Outcome, Server, SyncSubscription, conflicts, path_evaluation
 from support.contracts.native_engines import needs_native
@@ -122,6 +122,7 @@ def test_the_value_of_an_instruction_does_not_begin_with_white_space() -> None:
     with pytest.raises(UpdateError) as refused:
         client.update("/a/pi()!update(' e')")
     assert refused.value.code == "update.content"
+    assert refused.value.where == Where(15, 1, 16)
     assert client.canonical_xml() == b"<a><?p d?></a>"
 
 
@@ -140,44 +141,60 @@ def test_the_python_api_takes_any_value() -> None:
 
 
 @pytest.mark.parametrize(
-    ("statement", "code"),
+    ("statement", "code", "column"),
     [
-        ("/City/Bar!delete()", "update.no-target"),
-        ("/City/Restaurant!copy(//Bar)", "update.no-target"),
-        ("/City/Restaurant[7]!delete()", "update.no-target"),
-        ("/City!delete()", "update.root"),
-        ("/City!insertAfter(x)", "update.root"),
-        ("/!insert(x)", "update.root"),
-        ("//Entree!move(/City)", "update.cycle"),
-        ("//Entree[0]/Name!move(//Entree[0])", "update.cycle"),
-        ("//Name/text()!insert(x)", "update.kind"),
-        ("//Name!insertBefore(@k/'v')", "update.kind"),
-        ("/!delete()", "update.kind"),
-        ("//Name!update('a b')", "update.content"),
+        ("/City/Bar!delete()", "update.no-target", 7),
+        ("/City/Bar/Name!delete()", "update.no-target", 7),
+        ("/City/Restaurant!copy(//Bar)", "update.no-target", 25),
+        ("//Entree!copy(Name/Bar)", "update.no-target", 20),
+        ("//Rating!copy(../Bar)", "update.no-target", 18),
+        ("/City/Restaurant[7]!delete()", "update.no-target", 7),
+        ("//(Restaurant/Entree)[7]/Name!delete()", "update.no-target", 3),
+        ("/City!delete()", "update.root", 2),
+        ("/City!insertAfter(x)", "update.root", 2),
+        ("/!insert(x)", "update.root", 1),
+        ("//Entree!move(/City)", "update.cycle", 16),
+        ("//Entree[0]/Name!move( //Entree[0] )", "update.cycle", 26),
+        ("//Name/text()!insert(x)", "update.kind", 8),
+        ("//Name!insertBefore(@k/'v')", "update.kind", 21),
+        ("//Name!insertBefore( @k/'v' )", "update.kind", 22),
+        ("/!delete()", "update.kind", 1),
+        ("//Name!copy(/)", "update.kind", 13),
+        ("//Name!update('a b')", "update.content", 15),
     ],
 )
-def test_refused_statements_change_nothing(statement: str, code: str) -> None:
+def test_refused_statements_change_nothing(statement: str, code: str, column: int) -> None:
     client = cache(MENU)
     before = client.canonical_xml()
     with pytest.raises(UpdateError) as refused:
         client.update(statement)
     assert refused.value.code == code
+    assert refused.value.where == Where(column - 1, 1, column)
     assert client.canonical_xml() == before
     assert not client.pending
 
 
+def test_statements_without_a_text_are_refused_without_a_position() -> None:
+    client = cache(MENU)
+    for statement in (at("//Bar").delete(), at("//Name").copy("Bar"), at("/City").delete()):
+        with pytest.raises(UpdateError) as refused:
+            client.update(statement)
+        assert refused.value.where is None
+
+
 def test_bare_ancestors_are_not_changed_but_get_content() -> None:
     client = cache(MENU, "//Price")
-    for statement in (
-        "/City/Restaurant!delete()",
-        "/City/Restaurant!update('x')",
-        "/City!move(/City/Restaurant/Entree)",
-        "/City!copy(/City/Restaurant/Entree)",
-        "/City/Restaurant!insert(@k/'v')",
+    for statement, column in (
+        ("/City/Restaurant!delete()", 7),
+        ("/City/Restaurant!update('x')", 7),
+        ("/City!move(/City/Restaurant/Entree)", 29),
+        ("/City!copy(/City/Restaurant/Entree)", 29),
+        ("/City/Restaurant!insert(@k/'v')", 7),
     ):
         with pytest.raises(UpdateError) as refused:
             client.update(statement)
         assert refused.value.code == "update.bare", statement
+        assert refused.value.where == Where(column - 1, 1, column), statement
     client.update("/City/Restaurant/Entree[1]!insert(Price/'3')")
     client.update("//Price[0]!move(//Price[-1]/*)")
     assert b"<Price>3</Price>" not in client.canonical_xml()

@@ -6,7 +6,8 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from penstock.errors import PenstockError, error
-from penstock.language.updates import Statement, parse_statement
+from penstock.language.updates import Statement
+from penstock.language.updates.parser import StatementPositions, parse_located_statement
 from penstock.language.updates.printer import statement_text
 from penstock.sync.client_state import ClientState, UndoableStatement
 from penstock.sync.client_transitions import CLIENT_TRANSITIONS, ClientInput, ClientStatus
@@ -347,18 +348,22 @@ class Client:
         Raises
         ------
         UpdateError
-            The statement was refused, and nothing was changed.
+            The statement was refused, and nothing was changed; ``where`` is the position in its
+            text.
         """
+        positions: StatementPositions | None = None
         if isinstance(statement, str):
             text = statement
-            statement = parse_statement(
+            parsed, positions = parse_located_statement(
                 text, namespaces=namespaces, default_namespace=default_namespace
             )
         else:
             text = _text_of(statement)
-        parsed = statement
+            parsed = statement
         return self.change(
-            lambda: resolve(parsed, self._tree, self._new_id, nodes_max=nodes_max),
+            lambda: resolve(
+                parsed, self._tree, self._new_id, nodes_max=nodes_max, positions=positions
+            ),
             text=text,
         )
 

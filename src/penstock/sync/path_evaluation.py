@@ -88,6 +88,17 @@ class PathEvaluator:
             found = self._step(step, found)
         return found
 
+    def empty_step(self, path: UpdatePath, contexts: Sequence[Ref]) -> Step | None:
+        """The first step at which a path selects nothing from any of the context nodes."""
+        found: list[list[Ref]] = [[each] for each in contexts]
+        if path.is_absolute:
+            found = [[ROOT_CONTEXT]]
+        for step in path.steps:
+            found = [self._step(step, each) for each in found]
+            if not any(found):
+                return step
+        return None
+
     def string_value(self, ref: Ref) -> str:
         """The string-value of a node."""
         if isinstance(ref, AttributeRef):

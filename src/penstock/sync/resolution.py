@@ -6,10 +6,12 @@ statement that cannot be applied as a whole is refused, and nothing is changed.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 
-from penstock.errors import error
+from penstock.errors import PenstockError, Where, error
 from penstock.language.updates.ast import Function, Name, PlainPath, Statement, UpdatePath
+from penstock.language.updates.parser import StatementPositions
 from penstock.language.xpath.lexical import NCNAME
 from penstock.sync.document_tree import DOCUMENT, DocumentTree, NewNode, NodeId, NodeKind, Place
 from penstock.sync.limits import STATEMENT_NODES_MAX, STATEMENT_OPERATIONS_MAX
@@ -25,7 +27,7 @@ from penstock.sync.operations import (
     SetValue,
     apply,
 )
-from penstock.sync.path_evaluation import AttributeRef, PathEvaluator, Ref, TreeRef
+from penstock.sync.path_evaluation import ROOT_CONTEXT, AttributeRef, PathEvaluator, Ref, TreeRef
 
 
 def resolve(
@@ -34,6 +36,7 @@ def resolve(
     new_id: Callable[[], NodeId],
     *,
     nodes_max: int = STATEMENT_NODES_MAX,
+    positions: StatementPositions | None = None,
 ) -> tuple[Operation, ...]:
     """Applies a statement to its author's cache; returns the operations that this takes.
 
@@ -47,36 +50,89 @@ def resolve(
         Makes identities for new nodes and copies.
     nodes_max
         Nodes that the statement may create.
+    positions
+        The positions of the statement's parts, if it was parsed from a text.
 
     Raises
     ------
     UpdateError
-        The statement was refused. What was applied of it must be rolled back.
+        The statement was refused; ``where`` is the position of the part that is at fault, if
+        positions are known. What was applied of the statement must be rolled back.
     """
-    resolver = _Resolver(tree, new_id, len(tree) + nodes_max)
-    resolver.run(statement)
+    resolver = _Resolver(statement, tree, new_id, len(tree) + nodes_max, positions)
+    resolver.run()
     return tuple(resolver.operations)
 
 
 class _Resolver:
-    def __init__(self, tree: DocumentTree, new_id: Callable[[], NodeId], size_max: int) -> None:
+    def __init__(
+        self,
+        statement: Statement,
+        tree: DocumentTree,
+        new_id: Callable[[], NodeId],
+        size_max: int,
+        positions: StatementPositions | None,
+    ) -> None:
+        self._statement = statement
         self._tree = tree
         self._new_id = new_id
         self._size_max = size_max
+        self._positions = positions
         self.operations: list[Operation] = []
 
-    def run(self, statement: Statement) -> None:
+    def run(self) -> None:
+        statement = self._statement
         evaluator = PathEvaluator(self._tree)
-        targets = evaluator.evaluate(statement.path)
-        if not targets:
-            raise error("update.no-target", "the path of the statement selects nothing")
+        with self._located(self._end_of(statement.path)):
+            targets = evaluator.evaluate(statement.path)
+            if not targets:
+                where = self._empty_step(statement.path, [ROOT_CONTEXT])
+                raise error("update.no-target", "the path of the statement selects nothing", where)
         sources: list[list[Ref]] = [[] for _ in targets]
         if isinstance(statement.argument, UpdatePath):
-            sources = [evaluator.evaluate(statement.argument, target) for target in targets]
-            if not any(sources):
-                raise error("update.no-target", "the path of the argument selects nothing")
-        for target, of_target in zip(targets, sources, strict=True):
-            self._run_on(statement, target, of_target)
+            with self._located(self._argument):
+                sources = [evaluator.evaluate(statement.argument, target) for target in targets]
+                if not any(sources):
+                    where = self._empty_step(statement.argument, targets)
+                    message = "the path of the argument selects nothing"
+                    raise error("update.no-target", message, where)
+        with self._located(self._end_of(statement.path)):
+            for target, of_target in zip(targets, sources, strict=True):
+                self._run_on(statement, target, of_target)
+
+    # Positions
+
+    @contextmanager
+    def _located(self, where: Where | None) -> Iterator[None]:
+        """Gives a position to errors that have none, those of the tree included."""
+        try:
+            yield
+        except PenstockError as refused:
+            if refused.where is not None or where is None:
+                raise
+            raise error(refused.code, refused.message, where) from None
+
+    def _end_of(self, path: UpdatePath) -> Where | None:
+        """The position of the last step of a path, which selects the nodes."""
+        if self._positions is None:
+            return None
+        return self._positions.of(path.steps[-1] if path.steps else path)
+
+    @property
+    def _argument(self) -> Where | None:
+        """The position of the argument; of a path, that of its last step."""
+        if self._positions is None:
+            return None
+        argument = self._statement.argument
+        is_path = isinstance(argument, UpdatePath)
+        return self._end_of(argument) if is_path else self._positions.argument
+
+    def _empty_step(self, path: UpdatePath, contexts: Sequence[Ref]) -> Where | None:
+        """The position of the first step that selects nothing."""
+        if self._positions is None:
+            return None
+        step = PathEvaluator(self._tree).empty_step(path, contexts)
+        return self._positions.of(path if step is None else step)
 
     def _run_on(self, statement: Statement, target: Ref, sources: list[Ref]) -> None:
         match statement.function:
@@ -138,19 +194,21 @@ class _Resolver:
             self._do(SetAttribute(target.owner, target.name, value))
         elif target.kind is NodeKind.ELEMENT:
             if not NCNAME.fullmatch(value):
-                raise error("update.content", f"`{value}` is not a name; a prefix is kept")
+                message = f"`{value}` is not a name; a prefix is kept"
+                raise error("update.content", message, self._argument)
             name = self._tree.node(target.ids[0]).name
             self._do(Rename(target.ids[0], Name(name.prefix, name.uri, value)))
         else:
             first, *others = target.ids
-            self._do(SetValue(first, value))
+            with self._located(self._argument):
+                self._do(SetValue(first, value))
             for node in others:
                 self._do(Delete(node))
 
     def _insert(self, function: Function, target: Ref, path: PlainPath) -> None:
         if path.attribute is not None and not path.elements:
             if function.is_beside:
-                raise error("update.kind", "an attribute has no siblings")
+                raise error("update.kind", "an attribute has no siblings", self._argument)
             node = self._element(target)
             self._full(target)
             self._do(SetAttribute(node, path.attribute, path.value or ""))
@@ -172,10 +230,11 @@ class _Resolver:
         is_copy = function.value.startswith("copy")
         places = self._places(function, target)
         for source in sources:
-            self._full(source)
+            with self._located(self._argument):
+                self._full(source)
             if isinstance(source, AttributeRef):
                 if function.is_beside:
-                    raise error("update.kind", "an attribute has no siblings")
+                    raise error("update.kind", "an attribute has no siblings", self._argument)
                 node = self._element(target)
                 self._full(target)
                 self._do(CopyAttribute(source.owner, source.name, node))
@@ -191,7 +250,7 @@ class _Resolver:
     def _move(self, node: NodeId, target: Ref, places: Iterator[Place]) -> None:
         place = next(places)
         if isinstance(target, TreeRef) and self._tree.is_inside(place.parent, node):
-            raise error("update.cycle", "a node cannot be moved into itself")
+            raise error("update.cycle", "a node cannot be moved into itself", self._argument)
         self._do(Move(node, place))
 
     def _places(self, function: Function, target: Ref) -> Iterator[Place]:

@@ -21,7 +21,7 @@ import re
 from collections.abc import Mapping
 from typing import Final, NoReturn
 
-from penstock.errors import error
+from penstock.errors import Where, error
 from penstock.language.limits import (
     MAX_NESTING,
     MAX_PREDICATES,
@@ -91,7 +91,41 @@ def parse_statement(
     <Function.DELETE: 'delete'>
     """
     prefixes = check_namespaces(namespaces, default_namespace)
-    return _Parser(text, prefixes, default_namespace or "").statement()
+    return _Parser(text, prefixes, default_namespace or "").located_statement()[0]
+
+
+class StatementPositions:
+    """The positions of the parts of a statement in its text."""
+
+    def __init__(
+        self, text: str, statement: Statement, offsets: dict[int, int], argument: int
+    ) -> None:
+        self._text = text
+        self._statement = statement
+        """Kept, because offsets are known by the identity of parts."""
+        self._offsets = offsets
+        self._argument = argument
+
+    def of(self, part: UpdatePath | Step) -> Where:
+        """The position of a path or a step."""
+        return position_of(self._text, self._offsets[id(part)])
+
+    @property
+    def argument(self) -> Where:
+        """The position of the argument."""
+        return position_of(self._text, self._argument)
+
+
+def parse_located_statement(
+    text: str,
+    *,
+    namespaces: Mapping[str, str] | None = None,
+    default_namespace: str | None = None,
+) -> tuple[Statement, StatementPositions]:
+    """Parses an update statement; returns the positions of its parts, too. Parameters and errors as
+    for :func:`parse_statement`."""
+    prefixes = check_namespaces(namespaces, default_namespace)
+    return _Parser(text, prefixes, default_namespace or "").located_statement()
 
 
 def parse_path(
@@ -149,16 +183,19 @@ class _Parser:
         if invalid := NOT_A_CHARACTER.search(text):
             self._refuse("update.syntax", "a character that XML does not allow", invalid.start())
 
-    def statement(self) -> Statement:
+    def located_statement(self) -> tuple[Statement, StatementPositions]:
         path = self._path()
         if not self._take("!"):
             self._unexpected("`!` and a function, or the rest of the path")
         function = self._function()
+        self._skip()
+        start = self._at
         argument = self._argument(function)
         if not self._take(")"):
             self._unexpected("`)`")
         self._end()
-        return Statement(path, function, argument)
+        statement = Statement(path, function, argument)
+        return statement, StatementPositions(self._text, statement, self._offsets, start)
 
     def whole_path(self) -> UpdatePath:
         path = self._path()

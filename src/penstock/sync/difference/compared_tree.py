@@ -107,6 +107,23 @@ class ComparedTree:
         nodes = self.nodes
         return [each for each in nodes[index].children if nodes[each].kind is not NodeKind.TEXT]
 
+    def path_text(self, node: ComparedNode) -> str:
+        """The path of an element as in statements, such as ``/menu/dish[1]``; an index counts the
+        siblings of the same name from 0, if there are several."""
+        steps: list[str] = []
+        while node.parent >= 0:
+            parent = self.nodes[node.parent]
+            same = [
+                each
+                for each in map(self.nodes.__getitem__, parent.children)
+                if each.kind is node.kind
+                and (each.name.uri, each.name.local) == (node.name.uri, node.name.local)
+            ]
+            number = next(at for at, each in enumerate(same) if each is node)
+            steps.append(f"/{node.name}[{number}]" if len(same) > 1 else f"/{node.name}")
+            node = parent
+        return "".join(reversed(steps))
+
     def size(self, index: int) -> int:
         """The number of nodes of a subtree."""
         return self.nodes[index].end - index

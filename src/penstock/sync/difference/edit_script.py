@@ -143,8 +143,9 @@ class _EditScript:
 
     def _require_full(self, node: ComparedNode, change: str) -> None:
         if node.is_bare:
-            name = node.name.local
-            message = f"`{name}` was {change}, but the cache has only the name of the element"
+            # The tree of an edited file keeps no positions; a path identifies the element.
+            path = self._cache.path_text(node)
+            message = f"`{path}` was {change}, but the cache has only the name of the element"
             raise error("update.bare", message)
 
     # Names, attributes, values

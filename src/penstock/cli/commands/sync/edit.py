@@ -7,9 +7,11 @@ from typing import Annotated
 
 import typer
 
-from penstock.cli.console import note, print_json
+from penstock.cli.console import note, print_json, show_error
+from penstock.cli.exit_codes import ExitCode
 from penstock.cli.options import DefaultNamespaceOption, JsonOption, NamespaceOption, bindings
 from penstock.cli.sync_options import CloneOption, errors_of_file, finish_change
+from penstock.errors import UpdateError
 
 
 def edit(
@@ -36,9 +38,13 @@ def edit(
     with WorkingDirectory.open(folder) as directory:
         with errors_of_file(directory.file, as_json=as_json):
             directory.take_edits()
-        number = directory.client.update(
-            statement, namespaces=bindings(namespace), default_namespace=default_namespace
-        )
+        try:
+            number = directory.client.update(
+                statement, namespaces=bindings(namespace), default_namespace=default_namespace
+            )
+        except UpdateError as refused:
+            show_error(refused, source=statement, as_json=as_json)
+            raise typer.Exit(ExitCode.INPUT_REFUSED) from None
         operations = len(directory.client.pending[-1].operations)
         finish_change(directory, "edit", statement)
     if as_json:
