@@ -10,6 +10,7 @@ from markdown_pages import code_blocks
 from membership_states import membership_diagram
 
 from penstock.overlay import BucketDocument, BucketInterest, BucketModel, Peer, PeerOptions
+from penstock.overlay.limits import AGENT_ROUND_SECONDS_MAX
 from penstock.overlay.membership import Membership
 from penstock.overlay.membership.base import Candidate
 from penstock.overlay.membership.transitions import (
@@ -30,6 +31,7 @@ from penstock.overlay.peer_messages import (
     ChildCost,
     Detach,
     EligibilityAnswer,
+    EligibilityPending,
     Forward,
     MoveRequest,
     NewParent,
@@ -322,6 +324,22 @@ def test_time_outs(state: MembershipState, following: MembershipState) -> None:
     subject = in_state(state)
     subject.time_out()
     assert subject.state is following
+
+
+def test_the_end_of_a_round_is_awaited() -> None:
+    subject = in_state(S.ASKING)
+    seconds = subject.peer.options.answer_seconds
+    assert subject.member.phase_at == 1.0 + seconds
+    for sender, number in (("q", 0), ("agent", 1)):  # Not the agent, and not this request.
+        subject.receive(sender, EligibilityPending(SOURCE, subject.member._numbers + number, 30.0))
+        assert subject.member.phase_at == 1.0 + seconds
+    subject.receive("agent", EligibilityPending(SOURCE, subject.member._numbers, 30.0))
+    assert subject.member.phase_at == 31.0 + seconds
+    subject.receive("agent", EligibilityPending(SOURCE, subject.member._numbers, 1e9))
+    assert subject.member.phase_at == 1.0 + AGENT_ROUND_SECONDS_MAX + seconds
+    # An agent that dies before the end of its round is no obstacle.
+    subject.time_out()
+    assert subject.state is S.SEARCHING
 
 
 @pytest.mark.parametrize(("state", "last"), [(S.ATTACHING, S.WAITING), (S.MOVING, S.CONNECTED)])

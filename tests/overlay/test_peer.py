@@ -36,6 +36,7 @@ from penstock.overlay.peer_messages import (
     Attempt,
     ChildHeartbeat,
     EligibilityAnswer,
+    EligibilityPending,
     EligibilityRequest,
     FilterStatement,
     Forward,
@@ -64,6 +65,7 @@ MESSAGES: list[AnyPeerMessage] = [
     Forward("s", 1, 7, 5, BucketDocument(7, 0b11)),
     Replay("s", 1, 5, 9, 0, (Replayed(7, BucketDocument(7, 0b11)),)),
     ChildHeartbeat("s", EDGE, 4, "ff"),
+    EligibilityPending("s", 7, 2.5),
 ]
 
 
@@ -93,6 +95,7 @@ def test_messages_survive_a_link(message: AnyPeerMessage) -> None:
         msgspec.msgpack.encode(["FilterStatement", "s", 2, "text"]),
         msgspec.msgpack.encode(["OverheadRequest", "s", 2, [1, 5, 2, b"\xff"], []]),
         msgspec.msgpack.encode(["OverheadRequest", "s", 2, 7, []]),
+        msgspec.msgpack.encode(["EligibilityPending", "s", 2, 1e9]),
     ],
 )
 def test_malformed_messages_are_refused(header: bytes) -> None:
@@ -138,6 +141,7 @@ def test_commands_check_the_tree() -> None:
         lambda: PeerLimits(held_documents=0),
         lambda: AgentOptions(extra_seeds=100),
         lambda: AgentOptions(round_seconds=0.0),
+        lambda: AgentOptions(round_seconds=601.0),
         lambda: AgentOptions(top=0),
         lambda: AgentOptions(source_seconds=0.0),
         lambda: BucketWorkload(subscribers=1, random=random.Random(1), selectivity=1.0),
@@ -197,7 +201,9 @@ def test_agent_grants_the_greatest_overheads_of_a_round() -> None:
         AgentOptions(top=2, round_seconds=5.0, move_wait_seconds=60.0), random=random.Random(1)
     )
     for number, overhead in enumerate((3.0, 9.0, 5.0)):
-        assert agent.receive(f"p{number}", EligibilityRequest("s", number, overhead), 1.0) == []
+        name, now = f"p{number}", 1.0 + number / 4
+        (pending,) = agent.receive(name, EligibilityRequest("s", number, overhead), now)
+        assert pending == Send(name, EligibilityPending("s", number, 6.0 - now))
     assert agent.tick(5.0) == []
     assert agent.next_timer == 6.0
     answers = agent.tick(6.0)

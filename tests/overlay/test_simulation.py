@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any
 
@@ -20,6 +22,7 @@ from penstock.overlay import (
     PeerOptions,
     Placement,
 )
+from penstock.overlay.peer_messages import AnyPeerMessage, EligibilityAnswer, OverheadRequest
 from penstock.overlay.simulation import (
     NetworkOptions,
     ScenarioOptions,
@@ -301,6 +304,40 @@ def test_reorganisation_lowers_the_overhead(
         check_all(simulator)
         extraneous.append(sum(each.extraneous for each in simulator.traffic.values()))
     assert extraneous[1] < 0.8 * extraneous[0]
+
+
+@pytest.mark.parametrize("round_seconds", [1.0, 30.0])
+def test_nobody_moves_without_a_grant_while_there_is_an_agent(round_seconds: float) -> None:
+    """Also if its rounds are longer than the time for which answers are awaited."""
+    options = PeerOptions(fan_out=3, reorganise_seconds=80.0, overhead_threshold=0.0)
+    assert options.answer_seconds == 2.0
+    agent = AgentOptions(top=1, round_seconds=round_seconds)
+    simulator = tree_of(12, options=options, agent=agent)
+    granted: list[str] = []
+    searched: Counter[str] = Counter()
+
+    def observe(sender: str, receiver: str, message: AnyPeerMessage) -> None:
+        if isinstance(message, EligibilityAnswer) and message.is_granted:
+            granted.append(receiver)
+        if isinstance(message, OverheadRequest):
+            searched[f"{sender} {message.search}"] += 1
+
+    arrivals = simulator.network.arrivals
+
+    def recorded(
+        sender: str, receiver: str, message: AnyPeerMessage, now: float
+    ) -> Iterator[float]:
+        observe(sender, receiver, message)
+        return arrivals(sender, receiver, message, now)
+
+    simulator.network.arrivals = recorded  # type: ignore[method-assign]
+    publish_all(simulator, 300)
+    simulator.end_reorganisation()
+    simulator.run(until=simulator.now + 60)
+    check_all(simulator)
+    # Rounds deny some requests, and every search was granted.
+    assert simulator.messages["EligibilityRequest"] > len(granted) + 5
+    assert len(searched) == len(granted) > 3
 
 
 def chain_without_a_better_place(documents: int = 80, **options: Any) -> Simulator:  # noqa: ANN401

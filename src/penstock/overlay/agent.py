@@ -10,12 +10,14 @@ from penstock.errors import error
 from penstock.overlay.limits import (
     AGENT_PEERS_MAX,
     AGENT_REQUESTS_MAX,
+    AGENT_ROUND_SECONDS_MAX,
     AGENT_SOURCES_MAX,
     SEEDS_MAX,
 )
 from penstock.overlay.peer_messages import (
     AnyPeerMessage,
     EligibilityAnswer,
+    EligibilityPending,
     EligibilityRequest,
     Seeds,
     SeedsRequest,
@@ -53,6 +55,8 @@ class AgentOptions:
         positive = (self.round_seconds, self.source_seconds)
         if min(self.move_wait_seconds, self.delta_threshold) < 0 or min(positive) <= 0:
             raise error("overlay.option", "times and thresholds are not negative")
+        if self.round_seconds > AGENT_ROUND_SECONDS_MAX:
+            raise error("overlay.option", f"a round has at most {AGENT_ROUND_SECONDS_MAX} seconds")
         if self.top is not None and self.top < 1:
             raise error("overlay.option", "at least one request is granted in a round")
 
@@ -133,7 +137,9 @@ class SystemAgent:
         self._pending[key] = request
         if self.next_timer is None:
             self.next_timer = now + self._options.round_seconds
-        return []
+        # Otherwise the peer would take the agent for dead before a long round ends.
+        seconds = max(0.0, self.next_timer - now)
+        return [Send(sender, EligibilityPending(request.source, request.request, seconds))]
 
     def _answer(
         self, peer: str, request: EligibilityRequest, now: float, *, is_granted: bool

@@ -56,6 +56,9 @@ AGENT_SOURCES_MAX: Final[int] = 1_000
 AGENT_REQUESTS_MAX: Final[int] = 10_000
 """Requests that wait for an agent's next round; further ones are denied."""
 
+AGENT_ROUND_SECONDS_MAX: Final[int] = 600
+"""Length of an agent's round, and how long a peer waits for its end at most."""
+
 SUMMARY_VERTICES_MAX: Final[int] = 20_000
 """Vertices of a data-summary tree. Past it, the least recently used leaf is evicted."""
 

@@ -16,6 +16,7 @@ from msgspec import Meta
 from penstock.overlay.interest import Interest, OverlayDocument
 from penstock.overlay.limits import (
     ADD_HOPS_MAX,
+    AGENT_ROUND_SECONDS_MAX,
     DEPTH_MAX,
     EXCLUDED_PEERS_MAX,
     FAN_OUT_MAX,
@@ -269,6 +270,14 @@ class EligibilityAnswer(PeerMessage, frozen=True):
     is_granted: bool
 
 
+class EligibilityPending(PeerMessage, frozen=True):
+    """The agent has :class:`EligibilityRequest`, and answers it when its round ends."""
+
+    request: Number
+    seconds: Annotated[float, Meta(ge=0, le=AGENT_ROUND_SECONDS_MAX)]
+    """Time until the end of the round."""
+
+
 class OverheadRequest(PeerMessage, frozen=True):
     """Asks what it would cost the receiver to have the sender as child."""
 
@@ -384,6 +393,7 @@ AnyPeerMessage: TypeAlias = (
     | MoveRequest
     | EligibilityRequest
     | EligibilityAnswer
+    | EligibilityPending
     | OverheadRequest
     | OverheadAnswer
     | Forward

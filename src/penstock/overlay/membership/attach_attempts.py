@@ -44,7 +44,7 @@ class AttachPart(HeartbeatPart):
     def _widen_if_needed(self, now: float) -> None:
         """State a filter to the ancestors that they do not cover yet."""
         if (
-            self.state is not _S.CONNECTED
+            not self.allows(_I.WIDEN)
             or self.is_locked
             or now < self._widen_at
             or self._is_confirmed()

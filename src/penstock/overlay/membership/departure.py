@@ -72,7 +72,7 @@ class LeavePart(JoinPart):
         if sender != self.parent or message.peer == self.name:
             return
         if message.is_replacement:
-            if self.state is not _S.CONNECTED or self.is_locked:
+            if not self.allows(_I.REPLACE) or self.is_locked:
                 return
             self._go(_I.REPLACE)
             self.candidates = []

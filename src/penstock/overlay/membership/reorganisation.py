@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from penstock.overlay.limits import AGENT_ROUND_SECONDS_MAX
 from penstock.overlay.membership.base import Candidate, Displacement
 from penstock.overlay.membership.departure import LeavePart
 from penstock.overlay.membership.transitions import (
@@ -14,6 +15,7 @@ from penstock.overlay.membership.transitions import (
 from penstock.overlay.peer_messages import (
     ChildCost,
     EligibilityAnswer,
+    EligibilityPending,
     EligibilityRequest,
     MoveRequest,
     OverheadAnswer,
@@ -67,8 +69,17 @@ class ReorganisationPart(LeavePart):
         )
         self.phase_at = now + self._options.answer_seconds
 
+    def _on_pending(self, sender: str, message: EligibilityPending, now: float) -> None:
+        """The agent is there: its answer is awaited from the end of the round on."""
+        if self._is_asked(sender, message.request):
+            seconds = min(message.seconds, AGENT_ROUND_SECONDS_MAX)
+            self.phase_at = now + seconds + self._options.answer_seconds
+
+    def _is_asked(self, agent: str, request: int) -> bool:
+        return self.state is _S.ASKING and agent == self.agent and request == self._numbers
+
     def _on_eligibility(self, sender: str, message: EligibilityAnswer, now: float) -> None:
-        if self.state is not _S.ASKING or sender != self.agent or message.request != self._numbers:
+        if not self._is_asked(sender, message.request):
             return
         if message.is_granted:
             self._go(_I.GRANTED)

@@ -121,10 +121,13 @@ MEMBERSHIP_TRANSITIONS: Final[dict[MembershipState, dict[MembershipInput, Member
         _I.LEAVE_INTERIOR: _S.LEAVING,
         _I.LEAVE_LEAF: _S.OUTSIDE,
     },
+    # An agent's round may be long: whatever cannot wait for its end comes first.
     _S.ASKING: {
         _I.GRANTED: _S.SEARCHING,
         _I.DENIED: _S.CONNECTED,
         _I.REINSERT: _S.RELOCATING,
+        _I.REPLACE: _S.MOVING,
+        _I.WIDEN: _S.MOVING,
         _I.PARENT_LOST: _S.WAITING,
         _I.LEAVE_INTERIOR: _S.LEAVING,
         _I.LEAVE_LEAF: _S.OUTSIDE,
