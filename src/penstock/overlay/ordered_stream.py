@@ -53,9 +53,9 @@ class OrderedStream:
         """Whether nothing is known to be missing."""
         return self.gap is None and not self._held
 
-    def held_numbers(self) -> list[int]:
-        """Sequence numbers of the items that are held."""
-        return sorted(self._held)
+    def held_items(self) -> list[StreamItem]:
+        """The items that are held, in order."""
+        return [self._held[sequence] for sequence in sorted(self._held)]
 
     def start(self, epoch: int, sequence: int) -> None:
         """Begin after a sequence number: at the first connection, and with every epoch."""

@@ -74,6 +74,10 @@ class Coverage:
             maxlen=COVERAGE_INTERVALS_MAX
         )
 
+    def intervals(self) -> tuple[tuple[int, int | None, Interest], ...]:
+        """After which sequence number, up to which one, and which interest."""
+        return tuple(self._intervals)
+
     def clear(self) -> None:
         """Forget everything: the sequence starts anew."""
         self._intervals.clear()

@@ -176,7 +176,8 @@ class MembershipBase(ABC):
         return given in MEMBERSHIP_TRANSITIONS[self.state]
 
     def protocol_counters(self) -> tuple[object, ...]:
-        """Numbers and sets of requests under way, for those who compare states."""
+        """Numbers and sets of requests under way, and whether some may not be repeated yet, for
+        those who compare states."""
         return (
             self._numbers,
             self._join_number,
@@ -184,6 +185,8 @@ class MembershipBase(ABC):
             self._rejoin_seeds,
             self._asked_peer,
             self._failures,
+            self._widen_at > float("-inf"),
+            self.replay_asked_at > float("-inf"),
         )
 
     def _update_aggregate(self) -> bool:

@@ -15,19 +15,33 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import lru_cache, partial
 from itertools import permutations
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple, TypeAlias, TypeVar
 
 from penstock.overlay.bucket_interest import BucketDocument, BucketInterest, BucketModel
+from penstock.overlay.interest import Interest
 from penstock.overlay.membership import Membership
-from penstock.overlay.membership.transitions import MembershipInput, MembershipState
+from penstock.overlay.membership.transitions import (
+    SEEKS_PLACE,
+    MembershipInput,
+    MembershipState,
+)
 from penstock.overlay.options import PeerOptions
 from penstock.overlay.peer import Peer
-from penstock.overlay.peer_messages import AnyPeerMessage, Attempt, NewParent
+from penstock.overlay.peer_messages import (
+    AnyPeerMessage,
+    Attempt,
+    EligibilityAnswer,
+    EligibilityPending,
+    NewParent,
+)
 from penstock.overlay.peer_outputs import Connected, Deliver, PeerOutput, Send
 from penstock.overlay.placement_search import Place
 
 SOURCE = "<0>"
 """Peers are named by numbers in brackets, so that names can be exchanged in fingerprints."""
+
+AGENT = "<agent>"
+"""An agent that answers what it is commanded to, and is silent otherwise."""
 
 _T = TypeVar("_T")
 
@@ -42,15 +56,33 @@ class ExplorationError(AssertionError):
     """A property does not hold; the message lists the actions that lead there."""
 
 
-class FixedRandom(random.Random):
-    """Always the middle: exploration covers the order of events by itself."""
+class TieRandom(random.Random):
+    """Decides ties as the explorer wants it: one of the draws of an action is the least.
+
+    Delays are always the middle, because exploration covers the order of events by itself.
+    """
+
+    def __init__(self) -> None:
+        super().__init__(0)
+        self.draws = 0
+        self.favoured = -1
+        """The draw that is less than all others; -1: all are equal."""
 
     def random(self) -> float:
-        """One half."""
-        return 0.5
+        """The next draw."""
+        self.draws += 1
+        return 0.25 if self.draws - 1 == self.favoured else 0.75
 
-    def __reduce__(self) -> tuple[type[FixedRandom], tuple[()]]:
-        return FixedRandom, ()
+    def uniform(self, a: float, b: float) -> float:
+        """The middle."""
+        return (a + b) / 2
+
+    def __reduce__(self) -> tuple[type[TieRandom], tuple[()]]:
+        return TieRandom, ()
+
+
+Position: TypeAlias = tuple[int, int]
+"""Epoch and sequence number."""
 
 
 class InFlight(NamedTuple):
@@ -88,12 +120,16 @@ class WorldState:
     budget: Budget
     commands: tuple[tuple[str, str, str], ...] = ()
     """What is still to be commanded: ``("move", peer, new parent)``, ``("displace", peer, the peer
-    whose place it takes)`` or ``("leave", peer, "")``."""
+    whose place it takes)``, ``("leave", peer, "")``, ``("subscribe", peer, the peer whose
+    subscription it takes)``, ``("ask", peer, "")``: the peer asks the agent whether it may move, or
+    ``("restart", source, "")``."""
 
-    delivered: tuple[tuple[int, ...], ...] = ()
-    """Sequence numbers that each peer delivered."""
+    delivered: tuple[tuple[Position, ...], ...] = ()
+    """What each peer delivered."""
 
-    connected_from: tuple[int | None, ...] = ()
+    connected_from: tuple[Position | None, ...] = ()
+    """Where each peer was connected first."""
+
     published: int = 0
 
 
@@ -190,6 +226,24 @@ SCENARIOS: tuple[ExplorerScenario, ...] = (
         commands=(("displace", 3, 2), ("move", 2, 1)),
         budget=Budget(losses=1, time_outs=1, silences=1, documents=1),
     ),
+    ExplorerScenario(
+        name="a subscription changes while the parent moves",
+        parents=(0, 1, 0),
+        commands=(("subscribe", 2, 3), ("move", 1, 3)),
+        budget=Budget(losses=1, time_outs=1, heartbeats=1, documents=1),
+    ),
+    ExplorerScenario(
+        name="the source restarts while a peer moves",
+        parents=(0, 0),
+        commands=(("restart", 0, 0), ("move", 1, 2)),
+        budget=Budget(losses=1, time_outs=1, heartbeats=2, documents=2),
+    ),
+    ExplorerScenario(
+        name="a parent leaves while a child waits for the agent",
+        parents=(0, 1, 1),
+        commands=(("ask", 2, 0), ("leave", 1, 0), ("subscribe", 2, 3)),
+        budget=Budget(losses=1, time_outs=1, documents=1),
+    ),
 )
 
 
@@ -279,18 +333,18 @@ class _World:
 
     peers: dict[str, Peer]
     messages: list[InFlight]
-    delivered: dict[str, list[int]]
-    connected_from: dict[str, int | None] = field(default_factory=dict)
+    delivered: dict[str, list[Position]]
+    connected_from: dict[str, Position | None] = field(default_factory=dict)
 
     def take(self, name: str, outputs: list[PeerOutput]) -> None:
         for output in outputs:
             match output:
-                case Send():
-                    self.messages.append(InFlight(name, output.peer, output.message))
+                case Send(peer=receiver) if receiver != AGENT:
+                    self.messages.append(InFlight(name, receiver, output.message))
                 case Deliver():
-                    self.delivered[name].append(output.sequence)
+                    self.delivered[name].append((output.epoch, output.sequence))
                 case Connected() if self.connected_from.get(name) is None:
-                    self.connected_from[name] = output.sequence
+                    self.connected_from[name] = (output.epoch, output.sequence)
                 case _:
                     pass
 
@@ -310,12 +364,20 @@ class _Explorer:
             and number not in scenario.parents
         ]
         self._renamings = [dict(zip(alike, order, strict=True)) for order in permutations(alike)]
+        self._changing = {
+            self._names[peer] for kind, peer, _ in scenario.commands if kind == "subscribe"
+        }
+
+    def _new_peer(self, name: str, incarnation: int = 1) -> Peer:
+        options = PeerOptions(fan_out=self._scenario.fan_out, attempt_tries=2)
+        return Peer(
+            name, model=_MODEL, random=TieRandom(), options=options, incarnation=incarnation
+        )
 
     def start(self) -> WorldState:
-        options = PeerOptions(fan_out=self._scenario.fan_out, attempt_tries=2)
         world = _World({}, [], {name: [] for name in self._names})
         for number, name in enumerate(self._names):
-            peer = Peer(name, model=_MODEL, random=FixedRandom(), options=options, incarnation=1)
+            peer = self._new_peer(name)
             world.peers[name] = peer
             if number == 0:
                 world.take(name, peer.serve(epoch=1, now=0.0))
@@ -374,14 +436,14 @@ class _Explorer:
 
             receive = partial(_receive, flying=flying)
             without = replace(state, messages=others)
-            yield text, self._applied(without, flying.receiver, receive)
+            yield from self._outcomes(text, without, flying.receiver, receive)
             if budget.losses:
                 fewer = replace(budget, losses=budget.losses - 1)
                 yield f"lost: {text}", replace(without, budget=fewer)
             if budget.duplicates:
                 fewer = replace(budget, duplicates=budget.duplicates - 1)
                 twice = replace(state, budget=fewer)
-                yield f"duplicated: {text}", self._applied(twice, flying.receiver, receive)
+                yield from self._outcomes(f"duplicated: {text}", twice, flying.receiver, receive)
 
     def _time_outs(self, state: WorldState) -> Iterator[tuple[str, WorldState]]:
         budget = state.budget
@@ -391,26 +453,26 @@ class _Explorer:
             member = _membership(state.peers[number])
             if budget.time_outs and member.phase_at is not None:
                 fewer = replace(state, budget=replace(budget, time_outs=budget.time_outs - 1))
-                yield f"{name} times out", self._applied(fewer, name, _time_out)
+                yield from self._outcomes(f"{name} times out", fewer, name, _time_out)
             if budget.time_outs:
                 for attempt in member.relays:
                     fewer = replace(state, budget=replace(budget, time_outs=budget.time_outs - 1))
                     unlock = partial(_unlock, attempt=attempt)
-                    yield f"{name} unlocks", self._applied(fewer, name, unlock)
+                    yield from self._outcomes(f"{name} unlocks", fewer, name, unlock)
             if budget.heartbeats and member.is_connected:
                 fewer = replace(state, budget=replace(budget, heartbeats=budget.heartbeats - 1))
-                yield f"{name} sends heartbeats", self._applied(fewer, name, _beat)
+                yield from self._outcomes(f"{name} sends heartbeats", fewer, name, _beat)
             if not budget.silences:
                 continue
             fewer = replace(state, budget=replace(budget, silences=budget.silences - 1))
             if member.parent is not None:
-                yield f"{name} loses its parent", self._applied(fewer, name, _lose_parent)
+                yield from self._outcomes(f"{name} loses its parent", fewer, name, _lose_parent)
             for child in member.children:
                 lose = partial(_lose_child, child=child)
-                yield f"{name} loses {child}", self._applied(fewer, name, lose)
+                yield from self._outcomes(f"{name} loses {child}", fewer, name, lose)
             for other in sorted(member.awaited_answers()):
                 fail = partial(_fail_to_reach, other=other)
-                yield f"{name} cannot reach {other}", self._applied(fewer, name, fail)
+                yield from self._outcomes(f"{name} cannot reach {other}", fewer, name, fail)
 
     def _commands(self, state: WorldState) -> Iterator[tuple[str, WorldState]]:
         budget = state.budget
@@ -419,45 +481,96 @@ class _Explorer:
             number = self._names.index(name)
             if not state.peers[number]:
                 continue
-            if kind == "leave":
-                yield f"{name} leaves", self._applied(rest, name, _leave)
-                continue
             member = _membership(state.peers[number])
-            if member.parent is None:
-                continue
-            if kind == "displace":
-                above = state.peers[self._names.index(other)]
-                place = Place(_membership(above).parent or name, other) if above else None
-                if place and place.peer != name and member.state is MembershipState.CONNECTED:
-                    take = partial(_take_place, place=place)
-                    yield f"{name} displaces {other}", self._applied(rest, name, take)
-                continue
-            asked = InFlight(member.parent, name, NewParent(SOURCE, other, is_replacement=True))
-            receive = partial(_receive, flying=asked)
-            yield f"{name} moves to {other}", self._applied(rest, name, receive)
+            match kind:
+                case "leave":
+                    yield from self._outcomes(f"{name} leaves", rest, name, _leave)
+                case "subscribe":
+                    wanted = BucketInterest.of(self._names.index(other))
+                    change = partial(_change_interest, interest=wanted)
+                    yield from self._outcomes(f"{name} subscribes anew", rest, name, change)
+                case "restart":
+                    yield f"{name} restarts", self._restarted(rest, member.stream.epoch + 1)
+                case "ask" if member.state is MembershipState.CONNECTED:
+                    for _, asked in self._outcomes("", rest, name, _ask_agent):
+                        yield f"{name} asks the agent", self._answered(asked, name)
+                case "displace" if member.state is MembershipState.CONNECTED:
+                    above = state.peers[self._names.index(other)]
+                    place = Place(_membership(above).parent or name, other) if above else None
+                    if place and place.peer != name:
+                        take = partial(_take_place, place=place)
+                        yield from self._outcomes(f"{name} displaces {other}", rest, name, take)
+                case "move" if member.parent is not None:
+                    move = NewParent(SOURCE, other, is_replacement=True)
+                    receive = partial(_receive, flying=InFlight(member.parent, name, move))
+                    yield from self._outcomes(f"{name} moves to {other}", rest, name, receive)
+                case _:
+                    pass
         if budget.documents and state.peers[0]:
             fewer = replace(
                 state,
                 budget=replace(budget, documents=budget.documents - 1),
                 published=state.published + 1,
             )
-            yield "a document is published", self._applied(fewer, SOURCE, _publish)
+            yield from self._outcomes("a document is published", fewer, SOURCE, _publish)
         if budget.crashes:
             for number, name in enumerate(self._names[1:], 1):
                 if state.peers[number]:
-                    dead = (*state.peers[:number], b"", *state.peers[number + 1 :])
                     fewer = replace(
-                        state, peers=dead, budget=replace(budget, crashes=budget.crashes - 1)
+                        state,
+                        peers=_put(state.peers, number, b""),
+                        budget=replace(budget, crashes=budget.crashes - 1),
                     )
                     yield f"{name} crashes", fewer
 
-    def _applied(
-        self, state: WorldState, name: str, action: Callable[[Peer], list[PeerOutput]]
-    ) -> WorldState:
+    def _restarted(self, state: WorldState, epoch: int) -> WorldState:
+        """The source is there again, without its children and its documents."""
+        source = self._new_peer(SOURCE, incarnation=epoch)
+        source.serve(epoch=epoch, now=0.0)
+        return replace(state, peers=_put(state.peers, 0, pickle.dumps(source)), published=0)
+
+    def _answered(self, state: WorldState, name: str) -> WorldState:
+        """The agent's answers to a request are on their way."""
+        number = _membership(state.peers[self._names.index(name)]).protocol_counters()[0]
+        assert isinstance(number, int)
+        answers = (
+            EligibilityPending(SOURCE, number, 30.0),
+            EligibilityAnswer(SOURCE, number, is_granted=True),
+        )
+        flying = (InFlight(AGENT, name, each) for each in answers)
+        return replace(state, messages=(*state.messages, *flying))
+
+    def _outcomes(
+        self,
+        text: str,
+        state: WorldState,
+        name: str,
+        action: Callable[[Peer], list[PeerOutput]],
+    ) -> Iterator[tuple[str, WorldState]]:
+        """What an action leads to: a state for each way in which its ties can be decided."""
         number = self._names.index(name)
         if not state.peers[number]:
-            return state
+            yield text, state
+            return
+        first, draws = self._applied(state, number, action, -1)
+        yield text, first
+        for favoured in range(draws):
+            other, _ = self._applied(state, number, action, favoured)
+            if other.peers[number] != first.peers[number] or other.messages != first.messages:
+                yield f"{text} (by tie {favoured})", other
+
+    def _applied(
+        self,
+        state: WorldState,
+        number: int,
+        action: Callable[[Peer], list[PeerOutput]],
+        favoured: int,
+    ) -> tuple[WorldState, int]:
+        """The state after an action, and how many draws it made."""
+        name = self._names[number]
         peer: Peer = pickle.loads(state.peers[number])
+        assert isinstance(peer.random, TieRandom)
+        peer.random.favoured = favoured
         world = _World(
             {},
             list(state.messages),
@@ -465,13 +578,14 @@ class _Explorer:
             {name: state.connected_from[number]},
         )
         world.take(name, action(peer))
-        return replace(
+        following = replace(
             state,
-            peers=(*state.peers[:number], pickle.dumps(peer), *state.peers[number + 1 :]),
+            peers=_put(state.peers, number, pickle.dumps(peer)),
             messages=tuple(world.messages),
             delivered=_put(state.delivered, number, tuple(world.delivered[name])),
             connected_from=_put(state.connected_from, number, world.connected_from[name]),
         )
+        return following, peer.random.draws
 
     # Properties
 
@@ -482,7 +596,10 @@ class _Explorer:
             if pickled
         }
         for name, member in members.items():
-            self._check_path(name, member, members, trace)
+            wanted: Interest = member.own
+            if name in self._changing and not _covers(member.confirmed, wanted):
+                wanted = _MODEL.nothing  # The new subscription is in force from its confirmation.
+            self._check_path(name, wanted, members, trace)
             active = sum(child.is_active for child in member.children.values())
             if active > self._scenario.fan_out:
                 raise ExplorationError(f"{name} has {active} children:\n  {_actions(trace)}")
@@ -491,10 +608,10 @@ class _Explorer:
                 raise ExplorationError(f"{name} delivered {sequence}:\n  {_actions(trace)}")
 
     def _check_path(
-        self, name: str, member: Membership, members: dict[str, Membership], trace: _Trace
+        self, name: str, wanted: Interest, members: dict[str, Membership], trace: _Trace
     ) -> None:
         seen = {name}
-        below = member
+        below = members[name]
         while below.parent is not None:
             if below.parent in seen:
                 raise ExplorationError(f"{name} is in a cycle:\n  {_actions(trace)}")
@@ -509,7 +626,7 @@ class _Explorer:
                 raise ExplorationError(
                     f"{above.name} does not forward to {below.name}:\n  {_actions(trace)}"
                 )
-            if not _MODEL.covers(child.filter, member.own):  # type: ignore[arg-type]
+            if not _covers(child.filter, wanted):
                 raise ExplorationError(
                     f"{above.name} lost the filter of {name}:\n  {_actions(trace)}"
                 )
@@ -537,15 +654,18 @@ class _Explorer:
         world.take(SOURCE, source.publish(BucketDocument(0, _EVERYTHING), now))
         self._deliver_all(world, now)
         members = {name: peer.memberships[SOURCE] for name, peer in world.peers.items()}
-        last = members[SOURCE].stream.cursor
+        stream = members[SOURCE].stream
         for name, member in members.items():
-            self._check_path(name, member, members, trace)
+            self._check_path(name, member.own, members, trace)
             if member.state in {MembershipState.ROOT, MembershipState.OUTSIDE}:
                 continue
             first = world.connected_from[name]
             if member.parent is None or first is None:
                 raise ExplorationError(f"dead end: {name} is {member.state}:\n  {_actions(trace)}")
-            missed = set(range(first + 1, last + 1)) - set(world.delivered[name])
+            # What a source published before it restarted may be lost with it.
+            after = first[1] if first[0] == stream.epoch else 0
+            expected = {(stream.epoch, each) for each in range(after + 1, stream.cursor + 1)}
+            missed = expected - set(world.delivered[name])
             if missed:
                 raise ExplorationError(f"{name} misses {missed}:\n  {_actions(trace)}")
             if world.delivered[name] != sorted(set(world.delivered[name])):
@@ -583,6 +703,12 @@ class _Explorer:
         for before, after in renaming.items():
             placed[after] = parts[before]
         return hash((tuple(map(rename, placed)), tuple(sorted(map(rename, messages))), rest))
+
+
+def _covers(interest: Interest, other: Interest) -> bool:
+    assert isinstance(interest, BucketInterest)
+    assert isinstance(other, BucketInterest)
+    return _MODEL.covers(interest, other)
 
 
 def _put(values: tuple[_T, ...], number: int, value: _T) -> tuple[_T, ...]:
@@ -640,6 +766,20 @@ def _take_place(peer: Peer, place: Place) -> list[PeerOutput]:
     return _run(peer, take)
 
 
+def _change_interest(peer: Peer, interest: BucketInterest) -> list[PeerOutput]:
+    return peer.change_interest(SOURCE, interest, 0.0)
+
+
+def _ask_agent(peer: Peer) -> list[PeerOutput]:
+    def ask(member: Membership) -> None:
+        member.agent = AGENT
+        member._go(MembershipInput.ASK_ELIGIBILITY)
+        member._numbers += 1
+        member.phase_at = peer.options.answer_seconds
+
+    return _run(peer, ask)
+
+
 def _leave(peer: Peer) -> list[PeerOutput]:
     return peer.leave(SOURCE, 0.0)
 
@@ -667,8 +807,14 @@ def _key_text(pickled: bytes) -> str:
 
 
 def _key(member: Membership) -> tuple[object, ...]:
-    """Everything of a membership that its behaviour depends on, but for time."""
+    """Everything of a membership that its behaviour depends on, but for time.
+
+    Statistics are left out: without 20 documents they are not used. So is the order of children:
+    ties between them are decided in every way.
+    """
     stream = member.stream
+    # Candidates are compared until they are sorted; their ties do not matter from then on.
+    is_collecting = member.state in SEEKS_PLACE or member.state is MembershipState.WAITING
     return (
         member.state,
         member.own,
@@ -691,13 +837,17 @@ def _key(member: Membership) -> tuple[object, ...]:
             )
             for child in member.children.values()
         ),
-        (stream.is_started, stream.epoch, stream.cursor, stream.gap, stream.held_numbers()),
-        [number for number, _ in member.buffer.between(0, stream.cursor)],
+        (stream.is_started, stream.epoch, stream.cursor, stream.gap),
+        [(each.sequence, each.previous, each.lost_from) for each in stream.held_items()],
+        (member.buffer.floor, [number for number, _ in member.buffer.between(0, stream.cursor)]),
+        member.coverage.intervals(),
         (member.attempt, member.attempt_edge, member.target, member.tries),
+        member.attempt_interest if member.attempt is not None else None,
         (member.displaced, member.awaited),
-        [(each.peer, each.displaced) for each in member.candidates],
+        [tuple(each) if is_collecting else each[3:] for each in member.candidates],
         [(attempt, relay.parent, relay.interest) for attempt, relay in member.relays.items()],
         member.replacement,
         member.protocol_counters(),
-        member.phase_at is None,
+        member.agent,
+        (member.phase_at is None, member.heartbeat_at is None, member.statement_at is None),
     )
