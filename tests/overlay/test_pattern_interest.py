@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 import re
+import weakref
 
 import pytest
 from hypothesis import given
@@ -16,6 +17,7 @@ from penstock.overlay import (
     DataSummaryTree,
     MessageCodec,
     PatternInterest,
+    PatternMatcher,
     PatternModel,
     PeerOptions,
 )
@@ -111,6 +113,23 @@ def test_least_recently_used_vertices_are_evicted() -> None:
     assert found(tree, "/a/n1", 15) == "0" * 15
 
 
+def test_a_summary_is_bounded_in_bytes() -> None:
+    tree = DataSummaryTree(20, bytes_max=30)
+    for number in range(1, 4):
+        tree.observe(number, document(b"<a><b/></a>", number))
+    assert [number for number, _ in tree.documents] == [2, 3]
+    assert found(tree, "/a", 3) == "011"
+    # Documents that were read before are known for as long as they are in the window.
+    tree.observe(4, document(b"<a><b/></a>", 4))
+    assert found(tree, "/a", 4) == "0111"
+    assert tree.evicted_documents == 2
+    tree.observe(5, document(b"<long>" + b" " * 30 + b"</long>", 5))
+    assert tree.documents == ()
+    tree.clear()
+    tree.observe(1, document(b"<a>" + b" " * 20 + b"</a>", 1))
+    assert len(tree.documents) == 1
+
+
 def test_malformed_documents_are_not_summarised() -> None:
     tree = tree_of(b"<a>", b"<a/>")
     assert found(tree, "/a", 2) == "01"
@@ -154,6 +173,23 @@ def test_documents_are_matched_once() -> None:
     assert model.matcher.passes == 3
     assert not model.matches(one, document(b"<a>"))
     assert not model.matches(model.nothing, sample)
+
+
+def test_matches_are_remembered_and_documents_are_not_kept() -> None:
+    matcher = PatternMatcher(documents_max=2)
+    wanted = matcher.bits_of([Pattern.of_path("/a")])
+    samples = [document(b"<a/>", number) for number in range(3)]
+    assert all(matcher.matched_bits(each, wanted) for each in (*samples, *samples[1:]))
+    assert matcher.passes == 3
+    # Past the limit, the oldest is forgotten and matched again.
+    assert matcher.matched_bits(samples[0], wanted)
+    assert matcher.passes == 4
+    last = weakref.ref(samples[2])
+    del samples[2]
+    assert last() is None
+    # Another document may have the same address.
+    others = [document(b"<b/>", number) for number in range(100)]
+    assert not any(matcher.matched_bits(each, wanted) for each in others)
 
 
 def test_an_index_of_the_past_is_emptied(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -226,8 +226,13 @@ def test_agent_denies_small_benefits_and_knows_recent_peers() -> None:
     assert agent.receive("b", SeedsRequest("s"), 0.0) == [Send("b", Seeds("s", ("s", "a")))]
 
 
+def new_stream(held_max: int, bytes_max: int = 1_000) -> OrderedStream:
+    """A stream of texts."""
+    return OrderedStream(held_max, bytes_max, lambda text: len(str(text)))
+
+
 def test_lost_beginning_of_a_replay_releases_what_was_held() -> None:
-    stream = OrderedStream(held_max=10)
+    stream = new_stream(10)
     stream.start(1, 5)
     assert stream.offer(StreamItem(20, 15, "a")) == []
     lost = StreamItem(12, 0, None, lost_from=6)
@@ -237,7 +242,7 @@ def test_lost_beginning_of_a_replay_releases_what_was_held() -> None:
 
 
 def test_an_older_link_cannot_close_a_known_gap() -> None:
-    stream = OrderedStream(held_max=10)
+    stream = new_stream(10)
     stream.start(1, 2)
     stream.expect(4)
     assert stream.offer(StreamItem(5, 1, "late")) == []
@@ -246,7 +251,7 @@ def test_an_older_link_cannot_close_a_known_gap() -> None:
 
 
 def test_items_beyond_the_bound_are_dropped_and_show_later() -> None:
-    stream = OrderedStream(held_max=1)
+    stream = new_stream(1)
     stream.start(1, 0)
     assert stream.offer(StreamItem(3, 2, "c")) == []
     assert stream.offer(StreamItem(4, 3, "d")) == []
@@ -256,11 +261,31 @@ def test_items_beyond_the_bound_are_dropped_and_show_later() -> None:
     assert stream.gap == (4, 4)
 
 
+def test_items_that_are_held_are_bounded_in_bytes() -> None:
+    stream = new_stream(10, bytes_max=8)
+    stream.start(1, 0)
+    assert stream.offer(StreamItem(3, 2, "four")) == []
+    assert stream.offer(StreamItem(4, 3, "fives")) == []
+    assert (stream.dropped, [each.sequence for each in stream.held_items()]) == (1, [3])
+    assert stream.offer(StreamItem(6, 4, None, lost_from=5)) == []
+    assert stream.offer(StreamItem(7, 6, "four")) == []
+    assert [each.sequence for each in stream.held_items()] == [3, 6, 7]
+    # What is released makes room; the item that was dropped shows as a gap.
+    assert [each.sequence for each in stream.fill(2, [])] == [3]
+    assert stream.gap == (4, 4)
+    assert stream.offer(StreamItem(9, 8, "four")) == []
+    assert [each.sequence for each in stream.fill(4, [StreamItem(4, 0, "fives")])] == [4, 6, 7]
+    # An item that is too long by itself shows as well.
+    stream.start(2, 0)
+    assert stream.offer(StreamItem(3, 2, "far too long")) == []
+    assert (stream.dropped, stream.gap) == (2, (1, 2))
+
+
 @given(st.permutations(range(1, 12)), st.data())
 def test_any_order_of_arrival_gives_the_same_stream(order: list[int], data: st.DataObject) -> None:
     present = sorted(data.draw(st.sets(st.integers(1, 11), min_size=1)))
     previous = dict(zip(present, [0, *present], strict=False))
-    stream = OrderedStream(held_max=20)
+    stream = new_stream(20)
     stream.start(1, 0)
     seen: list[int] = []
     for sequence in order:

@@ -112,6 +112,22 @@ def test_replayed_documents_count_as_received() -> None:
     assert all(each.extraneous >= 0 for each in simulator.traffic.values())
 
 
+def test_documents_that_found_no_room_are_replayed() -> None:
+    # A document of the bucket model has 1 KB, so one is held.
+    limits = PeerLimits(held_bytes=1_500)
+    network = NetworkOptions(loss=0.3, latency_seconds=0.5)
+    simulator = tree_of(2, options=PeerOptions(limits=limits), network=network)
+    simulator.run(until=60)
+    for number in range(60):
+        simulator.publish(SOURCE, BucketDocument(number, 0b11))
+        simulator.run(until=simulator.now + 0.2)
+    simulator.network.options = NetworkOptions()
+    simulator.run(until=simulator.now + 120)
+    check_all(simulator)
+    streams = [simulator.membership(name, SOURCE).stream for name in ("p0", "p1")]
+    assert all(stream.dropped > 0 for stream in streams)
+
+
 def test_documents_reach_their_subscribers_only_through_filters() -> None:
     simulator = tree_of(3, options=PeerOptions(fan_out=3))
     publish_all(simulator, 8)

@@ -147,6 +147,9 @@ def test_a_unix_socket_and_metrics(tmp_path: Path) -> None:
             writer.close()
             await server.close()
             assert "\npenstock_peer_delivered_total 1\n" in answer
+            assert "\npenstock_peer_matched_total 1\n" in answer
+            for name in ("unheld", "evicted", "emptied"):
+                assert f"\npenstock_peer_{name}_total 0\n" in answer
             assert f'\npenstock_peer_position{{source="{source.name}"}} 1\n' in answer
 
     run(main())

@@ -97,7 +97,7 @@ def _quoted(publisher: str) -> str:
     return quote(publisher, safe="")
 
 
-@dataclass(frozen=True, slots=True, init=False)
+@dataclass(frozen=True, slots=True, weakref_slot=True, init=False)
 class Document:
     """A publisher's bytes, which are delivered unchanged, with their header."""
 

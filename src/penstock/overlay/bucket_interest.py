@@ -82,6 +82,11 @@ class BucketSummary:
         """Forget everything."""
         self._documents.clear()
 
+    @property
+    def evicted(self) -> int:
+        """Nothing: a document is a number here."""
+        return 0
+
 
 class BucketModel:
     """The language of bucket interests.

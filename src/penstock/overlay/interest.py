@@ -44,6 +44,10 @@ class Summary(Protocol):
     def clear(self) -> None:
         """Forget everything: the sequence starts anew."""
 
+    @property
+    def evicted(self) -> int:
+        """How much was evicted at limits, before it left the window."""
+
 
 class InterestModel(Protocol):
     """A language of interests, and documents that it matches."""

@@ -62,6 +62,10 @@ AGENT_ROUND_SECONDS_MAX: Final[int] = 600
 SUMMARY_VERTICES_MAX: Final[int] = 20_000
 """Vertices of a data-summary tree. Past it, the least recently used leaf is evicted."""
 
+SUMMARY_DOCUMENT_BYTES_MAX: Final[int] = 64 << 20
+"""Bytes of documents that a data-summary tree keeps until a look-up needs them, and for keywords.
+Past it, the oldest are forgotten, as if the window were shorter."""
+
 SUMMARY_SIGNATURES_MAX: Final[int] = 256
 """Distinct instances that a vertex of a data-summary tree tells apart, the most recently used.
 Documents of the others are found by every look-up that reaches the vertex."""
@@ -82,7 +86,8 @@ COMPARED_PATTERNS_MAX: Final[int] = 1_024
 aggregated as routers do it."""
 
 MATCHED_DOCUMENTS_MAX: Final[int] = 1_024
-"""Documents whose matches a pattern matcher remembers."""
+"""Documents whose matches a pattern matcher remembers. It does not keep the documents. Past it, the
+oldest matches are forgotten; a document is matched again if it is asked for."""
 
 MATCHED_PATTERNS_MAX: Final[int] = 200_000
 """Distinct patterns in the index of a pattern matcher. Past it, the index is emptied, and filled
@@ -109,6 +114,9 @@ class PeerLimits:
     held_documents: int = 1_000
     """Documents that are held back while an earlier one is missing. Further ones are dropped, and
     requested again once the gap is filled."""
+
+    held_bytes: int = 64 << 20
+    """Bytes of documents that are held back, likewise."""
 
     path_attempts: int = 256
     """Attach attempts of others that a peer relays at once. Further ones are refused."""

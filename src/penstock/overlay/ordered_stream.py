@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 from penstock.overlay.interest import OverlayDocument
@@ -23,9 +24,18 @@ class OrderedStream:
     Items say which number was sent before them over the same link. An item whose predecessor is
     beyond the cursor shows a gap.
 
+    Parameters
+    ----------
+    held_max
+        Items that are held; further ones are dropped.
+    bytes_max
+        Bytes of documents that are held, likewise.
+    size
+        Bytes of a document.
+
     Examples
     --------
-    >>> stream = OrderedStream(held_max=10)
+    >>> stream = OrderedStream(held_max=10, bytes_max=1_000, size=len)
     >>> stream.start(epoch=1, sequence=5)
     >>> stream.offer(StreamItem(7, 5, "seven"))
     [StreamItem(sequence=7, previous=5, document='seven', lost_from=0)]
@@ -35,11 +45,27 @@ class OrderedStream:
     ([9, 12], None)
     """
 
-    __slots__ = ("_held", "_held_max", "cursor", "dropped", "epoch", "gap", "is_started")
+    __slots__ = (
+        "_bytes_max",
+        "_held",
+        "_held_bytes",
+        "_held_max",
+        "_size",
+        "cursor",
+        "dropped",
+        "epoch",
+        "gap",
+        "is_started",
+    )
 
-    def __init__(self, held_max: int) -> None:
+    def __init__(
+        self, held_max: int, bytes_max: int, size: Callable[[OverlayDocument], int]
+    ) -> None:
         self._held_max = held_max
+        self._bytes_max = bytes_max
+        self._size = size
         self._held: dict[int, StreamItem] = {}
+        self._held_bytes = 0
         self.is_started = False
         self.epoch = 0
         self.cursor = 0
@@ -64,6 +90,7 @@ class OrderedStream:
         self.cursor = sequence
         self.gap = None
         self._held.clear()
+        self._held_bytes = 0
 
     def expect(self, sequence: int) -> None:
         """Everything up to a sequence number has been sent; what is not processed is missing."""
@@ -77,10 +104,14 @@ class OrderedStream:
             return []
         if not self._is_next(item):
             if item.sequence not in self._held:
-                if len(self._held) >= self._held_max:
+                held_bytes = self._held_bytes + self._bytes_of(item)
+                if len(self._held) >= self._held_max or held_bytes > self._bytes_max:
                     self.dropped += 1
+                    if not self._held:
+                        self.expect(item.previous)
                     return []
                 self._held[item.sequence] = item
+                self._held_bytes = held_bytes
             self._find_gap()
             return []
         return [self._processed(item), *self._drained()]
@@ -102,6 +133,9 @@ class OrderedStream:
             item = item._replace(lost_from=max(item.lost_from, self.cursor + 1))
         self.cursor = item.sequence
         return item
+
+    def _bytes_of(self, item: StreamItem) -> int:
+        return 0 if item.lost_from else self._size(item.document)
 
     def _first_held(self) -> StreamItem:
         return self._held[min(self._held)]
@@ -131,5 +165,6 @@ class OrderedStream:
                     break
                 drained.append(self._processed(item))
             del self._held[item.sequence]
+            self._held_bytes -= self._bytes_of(item)
             self._find_gap()
         return drained

@@ -98,6 +98,11 @@ class PatternSummary:
         """Forget everything."""
         self._tree.clear()
 
+    @property
+    def evicted(self) -> int:
+        """Documents and vertices that were evicted at the limits of the tree."""
+        return self._tree.evicted_documents + self._tree.evicted
+
 
 class PatternModel:
     """The language of XPath and keyword subscriptions.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from collections import OrderedDict
 from collections.abc import Iterable
 
@@ -47,7 +48,9 @@ class PatternMatcher:
         self._indexes = QueryIndexes(TokenizerOptions())
         self._numbers: dict[Pattern, int] = {}
         self._matcher: Matcher | None = None
-        self._matched: OrderedDict[int, tuple[Document, int, int]] = OrderedDict()
+        self._matched: OrderedDict[int, tuple[weakref.ref[Document], int, int]] = OrderedDict()
+        """By the id of a document, which another one may have later: the document, how many
+        patterns there were, and the bits of those that match."""
         self.passes = 0
         """Documents that were matched."""
 
@@ -84,8 +87,8 @@ class PatternMatcher:
         as matching, so that nobody loses the document.
         """
         known = self._matched.get(id(document))
-        if known is None or known[0] is not document or wanted >> known[1]:
-            known = (document, len(self._numbers), self._match(document))
+        if known is None or known[0]() is not document or wanted >> known[1]:
+            known = (weakref.ref(document), len(self._numbers), self._match(document))
             self._matched[id(document)] = known
             if len(self._matched) > self._documents_max:
                 self._matched.popitem(last=False)

@@ -39,6 +39,7 @@ from penstock.language.xpath.ast import (
     Step,
 )
 from penstock.overlay.limits import (
+    SUMMARY_DOCUMENT_BYTES_MAX,
     SUMMARY_SIGNATURES_MAX,
     SUMMARY_VALUE_CHARACTERS_MAX,
     SUMMARY_VERTICES_MAX,
@@ -106,11 +107,14 @@ class DataSummaryTree:
         *,
         limits: Limits | None = None,
         vertices_max: int = SUMMARY_VERTICES_MAX,
+        bytes_max: int = SUMMARY_DOCUMENT_BYTES_MAX,
     ) -> None:
         self._window = window
         self._limits = limits or Limits()
         self._vertices_max = vertices_max
+        self._bytes_max = bytes_max
         self._documents: deque[tuple[int, Document]] = deque()
+        self._bytes = 0
         self._read_through = 0
         self._origin = 0
         self._root = _Vertex(_NOWHERE, None)
@@ -118,6 +122,8 @@ class DataSummaryTree:
         self._clock = 0
         self.evicted = 0
         """Vertices that were evicted."""
+        self.evicted_documents = 0
+        """Documents that were evicted before they left the window."""
 
     def __len__(self) -> int:
         """Number of vertices."""
@@ -131,14 +137,24 @@ class DataSummaryTree:
     def clear(self) -> None:
         """Forget everything."""
         self._documents.clear()
+        self._bytes = 0
         self._root = _Vertex(_NOWHERE, None)
         self._vertices = self._read_through = self._origin = 0
 
     def observe(self, sequence: int, document: Document) -> None:
-        """Add a document; those that leave the window of sequence numbers are forgotten."""
+        """Add a document; those that leave the window of sequence numbers are forgotten, and the
+        oldest ones at the bound of bytes."""
         while self._documents and self._documents[0][0] <= sequence - self._window:
-            self._documents.popleft()
+            self._forget_oldest()
         self._documents.append((sequence, document))
+        self._bytes += len(document.content)
+        while self._bytes > self._bytes_max:
+            self._forget_oldest()
+            self.evicted_documents += 1
+
+    def _forget_oldest(self) -> None:
+        _, document = self._documents.popleft()
+        self._bytes -= len(document.content)
 
     def look_up_query(self, query: Query, first: int, last: int) -> int:
         """The documents ``first`` to ``last`` that may match, from bit 0 on."""

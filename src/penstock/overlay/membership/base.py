@@ -114,7 +114,7 @@ class MembershipBase(ABC):
         self.parent_heard_at = 0.0
         self.children: dict[str, ChildLink] = {}
 
-        self.stream = OrderedStream(limits.held_documents)
+        self.stream = OrderedStream(limits.held_documents, limits.held_bytes, host.model.size)
         self.buffer = ReplayBuffer(host.model, limits.buffer_documents, limits.buffer_bytes)
         self.coverage = Coverage(host.model)
         self.overlap = TreeOverlap(host.model, self.children, limits.window_documents, host.random)

@@ -266,7 +266,15 @@ class PeerService:
                     patterns=len(patterns),
                 )
             )
-        counters = {**self._counters, "dropped": self.links.dropped}
+        memberships = self.peer.memberships.values()
+        counters = {
+            **self._counters,
+            "dropped": self.links.dropped,
+            "unheld": sum(each.stream.dropped for each in memberships),
+            "evicted": sum(each.overlap.summary.evicted for each in memberships),
+            "matched": self.model.matcher.passes,
+            "emptied": self.model.matcher.generation,
+        }
         return PeerStatus(
             name=self.name,
             fan_out=self._options.peer.fan_out,

@@ -84,6 +84,10 @@ _COUNTERS: Final = {
     "moves": "Changes of the parent without losing it.",
     "orphaned": "Times that a parent was lost.",
     "unreachable": "Times that no connection to a peer could be made.",
+    "unheld": "Documents that found no room while an earlier one was missing; they are replayed.",
+    "evicted": "Documents and label paths that data-summary trees evicted at their limits.",
+    "matched": "Documents that were matched against all patterns, again if patterns were added.",
+    "emptied": "Times that the index of all patterns was emptied at its limit.",
 }
 
 
