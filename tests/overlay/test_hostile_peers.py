@@ -80,6 +80,9 @@ FIELDS: dict[str, st.SearchStrategy[Any]] = {
     "children": st.lists(
         st.builds(ChildCost, peer=names, missing=amounts, added=amounts), max_size=3
     ).map(tuple),
+    "route": paths,
+    "costs": st.lists(amounts, max_size=3).map(tuple),
+    "is_compared": st.booleans(),
     "cost": amounts,
     "overhead": amounts,
     "missing": amounts,

@@ -59,7 +59,7 @@ MESSAGES: list[AnyPeerMessage] = [
     SeedsRequest("s"),
     Seeds("s", ("a", "b")),
     SourceAnnouncement("s"),
-    Add("s", "p", 1, "a", BucketInterest(1 << 300), BITMAP, 1.5, ("x",), 3),
+    Add("s", "p", 1, "a", BucketInterest(1 << 300), BITMAP, True, ("q",), (1.5,), ("x",), 3),
     AttachRequest("s", EDGE, EDGE, BucketInterest(5), 3, None, ("p", "q")),
     FilterStatement("s", 2, BucketInterest(0)),
     Forward("s", 1, 7, 5, BucketDocument(7, 0b11)),
@@ -161,7 +161,7 @@ def test_a_peer_that_restarted_says_that_it_is_no_parent() -> None:
     assert peer.receive("c", ChildHeartbeat("s", EDGE, 1, ""), 0.0) == [
         Send("c", NotChild("s", EDGE))
     ]
-    add = Add("s", "j", 4, "p", BucketInterest(1), None, 0.0, (), 0)
+    add = Add("s", "j", 4, "p", BucketInterest(1), None, False, (), (), (), 0)
     assert peer.receive("x", add, 0.0) == [Send("j", AddRefused("s", 4, "p"))]
     request = AttachRequest("s", EDGE, EDGE, BucketInterest(1), 0, None, ("c",))
     (refusal,) = peer.receive("c", request, 0.0)

@@ -22,7 +22,12 @@ from penstock.overlay import (
     PeerOptions,
     Placement,
 )
-from penstock.overlay.peer_messages import AnyPeerMessage, EligibilityAnswer, OverheadRequest
+from penstock.overlay.peer_messages import (
+    AddResult,
+    AnyPeerMessage,
+    EligibilityAnswer,
+    OverheadRequest,
+)
 from penstock.overlay.simulation import (
     NetworkOptions,
     ScenarioOptions,
@@ -170,6 +175,97 @@ def test_a_dead_end_is_left_for_another_branch() -> None:
         simulator.run(until=simulator.now + 5)
         assert simulator.membership(f"p{number}", SOURCE).parent is not None
     assert simulator.membership("p0", SOURCE).children == {}
+
+
+def results_of(simulator: Simulator) -> list[tuple[str, AddResult]]:
+    """The answers to joining peers from now on, with their senders."""
+    results: list[tuple[str, AddResult]] = []
+    arrivals = simulator.network.arrivals
+
+    def recorded(
+        sender: str, receiver: str, message: AnyPeerMessage, now: float
+    ) -> Iterator[float]:
+        if isinstance(message, AddResult):
+            results.append((sender, message))
+        return arrivals(sender, receiver, message, now)
+
+    simulator.network.arrivals = recorded  # type: ignore[method-assign]
+    return results
+
+
+WANTED, LEFT, RIGHT = 9, 0, 1
+"""Buckets: of a joining peer, and of two branches of the tree."""
+
+
+def publish_to_branches(simulator: Simulator, *, left: int, right: int) -> None:
+    """Publishes 40 documents for the joining peer, some of which are for a branch, too."""
+    for number in range(40):
+        members = 1 << WANTED | (number < left) << LEFT | (number >= 40 - right) << RIGHT
+        simulator.publish(SOURCE, BucketDocument(number, members))
+        simulator.run(until=simulator.now + 1)
+    # Heartbeats tell what there was for nobody else.
+    simulator.run(until=simulator.now + 20)
+
+
+def test_the_candidate_of_least_path_cost_is_chosen() -> None:
+    """The ancestors of a seed count: a seed that receives more may cost more on its path."""
+    simulator = Simulator(BucketModel(), seed=1)
+    simulator.add_source(SOURCE, PeerOptions(fan_out=2))
+    for name, bucket, fan_out in (
+        ("a0", LEFT, 1),
+        ("b0", RIGHT, 5),
+        ("a1", LEFT, 1),
+        ("a2", LEFT, 5),
+    ):
+        options = PeerOptions(fan_out=fan_out)
+        simulator.add_peer(name, SOURCE, BucketInterest.of(bucket), options)
+        simulator.run(until=simulator.now + 5)
+    assert simulator.membership("a2", SOURCE).path == (SOURCE, "a0", "a1")
+    publish_to_branches(simulator, left=15, right=10)
+    results = results_of(simulator)
+    interest = BucketInterest.of(WANTED)
+    simulator.add_peer("late", SOURCE, interest, seeds=["a2", "b0"])
+    simulator.run(until=simulator.now + 5)
+    scale = PeerLimits().window_documents / 40
+    assert {(each.seed, sender): each.cost / scale for sender, each in results} == {
+        ("a2", "a2"): 3 * 25.0,
+        (SOURCE, "a2"): 3 * 25.0,
+        ("b0", "b0"): 30.0,
+    }
+    assert simulator.membership("late", SOURCE).parent == "b0"
+
+
+def test_a_seed_that_is_asked_alone_is_not_compared() -> None:
+    simulator = tree_of(3, options=PeerOptions(fan_out=1))
+    publish_all(simulator, 40, members=0b111)
+    before = simulator.messages["Add"]
+    simulator.add_peer("late", SOURCE, BucketInterest.of(0))
+    simulator.run(until=simulator.now + 5)
+    assert simulator.membership("late", SOURCE).path == (SOURCE, "p0", "p1", "p2")
+    assert simulator.messages["Add"] == before + 4
+    # A seed that is compared with the source passes the request to the source first.
+    simulator.add_peer("last", SOURCE, BucketInterest.of(0), seeds=["p1"])
+    simulator.run(until=simulator.now + 5)
+    path = (SOURCE, "p0", "p1", "p2", "late")
+    assert simulator.membership("last", SOURCE).path == path
+    assert simulator.messages["Add"] == before + 4 + len(path) + 1 + len(path)
+
+
+def test_a_dead_end_costs_nothing() -> None:
+    simulator = Simulator(BucketModel(), seed=1)
+    simulator.add_source(SOURCE, PeerOptions(fan_out=2))
+    for name, bucket, fan_out in (("full", LEFT, 0), ("free", RIGHT, 1)):
+        options = PeerOptions(fan_out=fan_out)
+        simulator.add_peer(name, SOURCE, BucketInterest.of(bucket), options)
+        simulator.run(until=simulator.now + 5)
+    publish_to_branches(simulator, left=15, right=10)
+    results = results_of(simulator)
+    simulator.add_peer("late", SOURCE, BucketInterest.of(WANTED))
+    simulator.run(until=simulator.now + 5)
+    # The source, the full peer, the source again, and the free one.
+    assert simulator.messages["Add"] == 2 + 4
+    [(sender, result)] = results
+    assert (sender, result.cost) == ("free", 30.0 * PeerLimits().window_documents / 40)
 
 
 def test_trees_share_the_fan_out_of_a_peer() -> None:

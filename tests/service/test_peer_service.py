@@ -279,7 +279,9 @@ def test_malformed_messages_are_counted_and_ignored() -> None:
                 seed=source.name,
                 interest=PatternModel().interest(xpath=["/a"]),
                 bitmap=None,
-                cost=0.0,
+                is_compared=False,
+                route=(),
+                costs=(),
                 excluded=(),
                 hops=0,
             )
@@ -290,7 +292,9 @@ def test_malformed_messages_are_counted_and_ignored() -> None:
                 seed=source.name,
                 interest=nobody.interest,
                 bitmap=None,
-                cost=0.0,
+                is_compared=False,
+                route=(),
+                costs=(),
                 excluded=(),
                 hops=0,
             )

@@ -103,8 +103,15 @@ class Add(PeerMessage, frozen=True):
     bitmap: WindowBitmap | None
     """Documents that the joiner matches, if somebody on the way could tell."""
 
-    cost: Amount
-    """Path cost below the seed, so far."""
+    is_compared: bool
+    """Whether other seeds were asked as well, so that the costs of their answers are compared."""
+
+    route: PeerPath
+    """Peers between the source and the seed through which the request still comes down, the next
+    one first."""
+
+    costs: Annotated[tuple[Amount, ...], Meta(max_length=DEPTH_MAX + 1)]
+    """Path costs of the peers from which the request came down, the uppermost first."""
 
     excluded: Annotated[tuple[Name, ...], Meta(max_length=EXCLUDED_PEERS_MAX)]
     """Peers below which there is no place."""
@@ -118,6 +125,8 @@ class AddResult(PeerMessage, frozen=True):
     join: Number
     seed: Name
     cost: Amount
+    """Path cost of the sender and of its ancestors."""
+
     depth: Number
     bitmap: WindowBitmap | None
     displaced: Name | None = None

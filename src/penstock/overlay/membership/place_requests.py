@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+import msgspec
+
 from penstock.overlay.limits import (
     ADD_HOPS_MAX,
+    DEPTH_MAX,
     EXCLUDED_PEERS_MAX,
+    PRIMED_DOCUMENTS_MIN,
     SEEDS_MAX,
 )
 from penstock.overlay.membership.attach_attempts import AttachPart
@@ -67,7 +71,9 @@ class JoinPart(AttachPart):
                     seed=seed,
                     interest=self.aggregate,
                     bitmap=bitmap,
-                    cost=0.0,
+                    is_compared=len(seeds) > 1,
+                    route=(),
+                    costs=(),
                     excluded=(),
                     hops=0,
                 ),
@@ -86,16 +92,34 @@ class JoinPart(AttachPart):
             or joiner in self.path
             or message.hops >= ADD_HOPS_MAX
             or len(message.excluded) >= EXCLUDED_PEERS_MAX
+            or len(message.costs) > DEPTH_MAX
         )
         if is_useless:
             self._send(joiner, AddRefused(self.source, message.join, message.seed))
             return
+        if self._is_costed_first(message):
+            route = (*self.path[1:], self.name)
+            self._send(self.source, msgspec.structs.replace(message, route=route, hops=1))
+            return
         bitmap = message.bitmap
         if bitmap is None and self.overlap.statistics.is_primed():
             bitmap = self.overlap.estimate(message.interest)
-        cost = message.cost
+        cost = 0.0
         if bitmap is not None and self.state is not _S.ROOT:
-            cost += self.overlap.missing(bitmap) or 0.0
+            cost = self.overlap.missing(bitmap) or 0.0
+        following = message.route[0] if message.route else None
+        if following is not None and following in self.children:
+            self._send(
+                following,
+                msgspec.structs.replace(
+                    message,
+                    bitmap=bitmap,
+                    route=message.route[1:],
+                    costs=(*message.costs, cost),
+                    hops=message.hops + 1,
+                ),
+            )
+            return
         if (
             self.state in ACCEPTS_CHILDREN
             and self.name not in message.excluded
@@ -107,7 +131,7 @@ class JoinPart(AttachPart):
                     self.source,
                     join=message.join,
                     seed=message.seed,
-                    cost=cost,
+                    cost=sum(message.costs) + cost,
                     depth=len(self.path),
                     bitmap=bitmap,
                     displaced=self._passed_on_for(joiner),
@@ -117,27 +141,34 @@ class JoinPart(AttachPart):
         child = self.overlap.max_overlap_child(
             message.interest, bitmap, without={joiner, *message.excluded}
         )
-        excluded = message.excluded
+        excluded, costs = message.excluded, (*message.costs, cost)
         if child is None and self.parent is not None:
             # A dead end: the peer is full, and so is everything below it.
             child = self.parent
-            excluded = (*excluded, self.name)
+            excluded, costs = (*excluded, self.name), message.costs[:-1]
         if child is None:
             self._send(joiner, AddRefused(self.source, message.join, message.seed))
             return
         self._send(
             child,
-            Add(
-                self.source,
-                joiner=joiner,
-                join=message.join,
-                seed=message.seed,
-                interest=message.interest,
+            msgspec.structs.replace(
+                message,
                 bitmap=bitmap,
-                cost=cost,
+                route=(),
+                costs=costs,
                 excluded=excluded,
                 hops=message.hops + 1,
             ),
+        )
+
+    def _is_costed_first(self, message: Add) -> bool:
+        """Whether a request is to come down from the source: only there all documents are known
+        that the joiner matches, and the ancestors of a seed count as well."""
+        return (
+            message.is_compared
+            and message.hops == 0
+            and self.state is not _S.ROOT
+            and self.stream.cursor >= PRIMED_DOCUMENTS_MIN
         )
 
     def _on_add_result(self, sender: str, message: AddResult, now: float) -> None:
