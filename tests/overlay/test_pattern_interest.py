@@ -130,6 +130,32 @@ def test_a_summary_is_bounded_in_bytes() -> None:
     assert len(tree.documents) == 1
 
 
+def test_instances_past_the_limit_are_not_distinguished(monkeypatch: pytest.MonkeyPatch) -> None:
+    contents = [f"<a k='{number}'/>".encode() for number in range(4)]
+    assert found(tree_of(*contents), "/a[@k = '3']", 4) == "0001"
+    monkeypatch.setattr("penstock.overlay.summary_tree.SUMMARY_SIGNATURES_MAX", 2)
+    tree = tree_of(*contents)
+    # The documents of the first two instances are found by every look-up, the others are known.
+    assert found(tree, "/a[@k = '3']", 4) == "1101"
+    assert found(tree, "/a[@k = '0']", 4) == "1100"
+
+
+def test_keywords_are_looked_up_in_the_documents() -> None:
+    model = PatternModel()
+    summary = model.new_summary(10)
+    for number, content in enumerate(
+        (b"<a>storm</a>", b"<a/>", b"<b>flood</b>", b"<b>storm flood</b>", b"<c/>"), 1
+    ):
+        summary.observe(number, document(content, number))
+    assert summary.look_up(model.interest(keywords=["storm"]), 1, 5) == 0b01001
+    assert summary.look_up(model.interest(keywords=["storm", "flood"]), 1, 5) == 0b01101
+    # Together with paths, and in a part of the window.
+    both = model.interest(xpath=["/a"], keywords=["flood"])
+    assert summary.look_up(both, 1, 5) == 0b01111
+    assert summary.look_up(both, 2, 3) == 0b11
+    assert summary.look_up(model.interest(keywords=["storm"]), 4, 5) == 0b01
+
+
 def test_malformed_documents_are_not_summarised() -> None:
     tree = tree_of(b"<a>", b"<a/>")
     assert found(tree, "/a", 2) == "01"

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator
 from itertools import pairwise
-from typing import Any
+from typing import Any, TypeVar
 
 import pytest
 
@@ -23,10 +22,13 @@ from penstock.overlay import (
     Placement,
 )
 from penstock.overlay.peer_messages import (
+    Add,
     AddResult,
     AnyPeerMessage,
     EligibilityAnswer,
+    NewParent,
     OverheadRequest,
+    PeerMessage,
 )
 from penstock.overlay.simulation import (
     NetworkOptions,
@@ -42,6 +44,8 @@ from penstock.overlay.simulation import (
 )
 
 SOURCE = "source"
+
+_M = TypeVar("_M", bound=PeerMessage)
 
 
 def tree_of(
@@ -65,6 +69,20 @@ def publish_all(simulator: Simulator, documents: int, *, members: int | None = N
         wanted = members if members is not None else 1 << (number % 8)
         simulator.publish(SOURCE, BucketDocument(number, wanted))
         simulator.run(until=simulator.now + 1)
+
+
+def record(simulator: Simulator, kind: type[_M], into: list[tuple[str, str, _M]]) -> None:
+    """Records the messages of a kind from now on: sender, receiver, message."""
+    arrivals = simulator.network.arrivals
+
+    def recorded(
+        sender: str, receiver: str, message: AnyPeerMessage, now: float
+    ) -> Iterator[float]:
+        if isinstance(message, kind):
+            into.append((sender, receiver, message))
+        return arrivals(sender, receiver, message, now)
+
+    simulator.network.arrivals = recorded  # type: ignore[method-assign]
 
 
 def check_all(simulator: Simulator) -> None:
@@ -177,22 +195,6 @@ def test_a_dead_end_is_left_for_another_branch() -> None:
     assert simulator.membership("p0", SOURCE).children == {}
 
 
-def results_of(simulator: Simulator) -> list[tuple[str, AddResult]]:
-    """The answers to joining peers from now on, with their senders."""
-    results: list[tuple[str, AddResult]] = []
-    arrivals = simulator.network.arrivals
-
-    def recorded(
-        sender: str, receiver: str, message: AnyPeerMessage, now: float
-    ) -> Iterator[float]:
-        if isinstance(message, AddResult):
-            results.append((sender, message))
-        return arrivals(sender, receiver, message, now)
-
-    simulator.network.arrivals = recorded  # type: ignore[method-assign]
-    return results
-
-
 WANTED, LEFT, RIGHT = 9, 0, 1
 """Buckets: of a joining peer, and of two branches of the tree."""
 
@@ -222,12 +224,13 @@ def test_the_candidate_of_least_path_cost_is_chosen() -> None:
         simulator.run(until=simulator.now + 5)
     assert simulator.membership("a2", SOURCE).path == (SOURCE, "a0", "a1")
     publish_to_branches(simulator, left=15, right=10)
-    results = results_of(simulator)
+    results: list[tuple[str, str, AddResult]] = []
+    record(simulator, AddResult, results)
     interest = BucketInterest.of(WANTED)
     simulator.add_peer("late", SOURCE, interest, seeds=["a2", "b0"])
     simulator.run(until=simulator.now + 5)
     scale = PeerLimits().window_documents / 40
-    assert {(each.seed, sender): each.cost / scale for sender, each in results} == {
+    assert {(each.seed, sender): each.cost / scale for sender, _, each in results} == {
         ("a2", "a2"): 3 * 25.0,
         (SOURCE, "a2"): 3 * 25.0,
         ("b0", "b0"): 30.0,
@@ -259,12 +262,13 @@ def test_a_dead_end_costs_nothing() -> None:
         simulator.add_peer(name, SOURCE, BucketInterest.of(bucket), options)
         simulator.run(until=simulator.now + 5)
     publish_to_branches(simulator, left=15, right=10)
-    results = results_of(simulator)
+    results: list[tuple[str, str, AddResult]] = []
+    record(simulator, AddResult, results)
     simulator.add_peer("late", SOURCE, BucketInterest.of(WANTED))
     simulator.run(until=simulator.now + 5)
     # The source, the full peer, the source again, and the free one.
     assert simulator.messages["Add"] == 2 + 4
-    [(sender, result)] = results
+    [(sender, _, result)] = results
     assert (sender, result.cost) == ("free", 30.0 * PeerLimits().window_documents / 40)
 
 
@@ -353,6 +357,62 @@ def test_a_leaving_peer_is_replaced_by_a_child_below_its_parent() -> None:
     check_one_tree(simulator, SOURCE)
 
 
+@pytest.mark.parametrize("first", ["alike", "other"])
+def test_the_child_of_maximal_overlap_replaces_a_leaving_peer(first: str) -> None:
+    simulator = Simulator(BucketModel(), seed=1)
+    simulator.add_source(SOURCE, PeerOptions(fan_out=1))
+    buckets = {"leaver": 0, "alike": 1, "other": 2, "below": 1}
+    second = "other" if first == "alike" else "alike"
+    for name in ("leaver", first, second, "below"):
+        # The leaving peer is full with two children, so the last one goes below one of them.
+        options = PeerOptions(fan_out=0 if name == "other" else 2)
+        simulator.add_peer(name, SOURCE, BucketInterest.of(buckets[name]), options)
+        simulator.run(until=simulator.now + 3)
+    assert simulator.membership("below", SOURCE).path == (SOURCE, "leaver", "alike")
+    for number in range(40):
+        # What the leaving peer receives for itself, one child receives as well.
+        simulator.publish(SOURCE, BucketDocument(number, 0b011 if number % 4 else 0b100))
+        simulator.run(until=simulator.now + 1)
+    moved: list[tuple[str, str, NewParent]] = []
+    record(simulator, NewParent, moved)
+    simulator.leave("leaver", SOURCE)
+    simulator.run(until=simulator.now + 29)
+    assert simulator.membership("leaver", SOURCE).state is MembershipState.OUTSIDE
+    assert simulator.membership("alike", SOURCE).path == (SOURCE,)
+    assert simulator.membership("other", SOURCE).path == (SOURCE, "alike")
+    assert simulator.membership("below", SOURCE).path == (SOURCE, "alike")
+    asked = [(sender, receiver, each.peer, each.is_replacement) for sender, receiver, each in moved]
+    assert ("leaver", "other", "alike", False) in asked
+    assert ("leaver", "alike", SOURCE, True) in asked
+    # The replacement asks its own children, too, as soon as it has taken the place.
+    assert asked.index(("alike", "below", "alike", False)) > asked.index(
+        ("leaver", "alike", SOURCE, True)
+    )
+    publish_all(simulator, 8)
+    simulator.run(until=simulator.now + 20)
+    check_all(simulator)
+
+
+def test_orphans_ask_their_grandparent() -> None:
+    simulator = tree_of(6, options=PeerOptions(fan_out=1))
+    assert simulator.membership("p5", SOURCE).path == (SOURCE, "p0", "p1", "p2", "p3", "p4")
+    asked: list[tuple[str, str, Add]] = []
+    record(simulator, Add, asked)
+    arrivals = simulator.network.arrivals
+
+    def deaf(sender: str, receiver: str, message: AnyPeerMessage, now: float) -> Iterator[float]:
+        """The source receives no requests of the orphan."""
+        is_lost = receiver == SOURCE and isinstance(message, Add)
+        return iter(()) if is_lost else arrivals(sender, receiver, message, now)
+
+    simulator.network.arrivals = deaf  # type: ignore[method-assign]
+    simulator.crash("p4")
+    simulator.run(until=simulator.now + 60)
+    assert simulator.membership("p5", SOURCE).parent == "p3"
+    # The grandparent first, and the next ancestors; the source is always a seed.
+    assert [receiver for sender, receiver, _ in asked if sender == "p5"][:3] == ["p3", "p2", "p1"]
+
+
 def test_a_peer_comes_back_and_resumes() -> None:
     simulator = tree_of(8)
     publish_all(simulator, 10, members=0xFF)
@@ -425,31 +485,18 @@ def test_nobody_moves_without_a_grant_while_there_is_an_agent(round_seconds: flo
     assert options.answer_seconds == 2.0
     agent = AgentOptions(top=1, round_seconds=round_seconds)
     simulator = tree_of(12, options=options, agent=agent)
-    granted: list[str] = []
-    searched: Counter[str] = Counter()
-
-    def observe(sender: str, receiver: str, message: AnyPeerMessage) -> None:
-        if isinstance(message, EligibilityAnswer) and message.is_granted:
-            granted.append(receiver)
-        if isinstance(message, OverheadRequest):
-            searched[f"{sender} {message.search}"] += 1
-
-    arrivals = simulator.network.arrivals
-
-    def recorded(
-        sender: str, receiver: str, message: AnyPeerMessage, now: float
-    ) -> Iterator[float]:
-        observe(sender, receiver, message)
-        return arrivals(sender, receiver, message, now)
-
-    simulator.network.arrivals = recorded  # type: ignore[method-assign]
+    answers: list[tuple[str, str, EligibilityAnswer]] = []
+    record(simulator, EligibilityAnswer, answers)
+    probes: list[tuple[str, str, OverheadRequest]] = []
+    record(simulator, OverheadRequest, probes)
     publish_all(simulator, 300)
     simulator.end_reorganisation()
     simulator.run(until=simulator.now + 60)
     check_all(simulator)
     # Rounds deny some requests, and every search was granted.
-    assert simulator.messages["EligibilityRequest"] > len(granted) + 5
-    assert len(searched) == len(granted) > 3
+    granted = sum(answer.is_granted for _, _, answer in answers)
+    assert simulator.messages["EligibilityRequest"] > granted + 5
+    assert len({(sender, probe.search) for sender, _, probe in probes}) == granted > 3
 
 
 def chain_without_a_better_place(documents: int = 80, **options: Any) -> Simulator:  # noqa: ANN401

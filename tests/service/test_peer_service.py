@@ -263,6 +263,56 @@ def test_a_peer_changes_its_subscription() -> None:
     run(main())
 
 
+def test_links_past_the_limit_are_closed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The one that was unused for the longest time, neighbours last."""
+    from penstock.service.peer import outgoing_links
+
+    monkeypatch.setattr(outgoing_links, "OUTGOING_LINKS_MAX", 2)
+
+    async def main() -> None:
+        async with AsyncExitStack() as stack:
+            source = await stack.enter_async_context(running_peer("source", is_source=True))
+            peers = [
+                await stack.enter_async_context(running_peer(label))
+                for label in ("child", "one", "two", "three", "four")
+            ]
+            child, one, two, three, four = peers
+            await child.join(source, "/a")
+            links = source.service.links
+            message = MessageCodec(PatternModel()).encode(Seeds(source.name, peers=()))
+            for other, left in ((one, {child, one}), (two, {child, two})):
+                assert links.send(other.name, message)
+                await until(lambda left=left: set(links.status()) == {each.name for each in left})
+            # Links that are being opened count, too.
+            assert links.send(three.name, message)
+            assert links.send(four.name, message)
+            await until(lambda: set(links.status()) == {three.name, four.name})
+            dropped = links.dropped
+            for each in (one, two, child):
+                assert links.send(each.name, message) == (each is not child)
+            assert links.dropped == dropped + 1
+
+    run(main())
+
+
+def test_a_peer_joins_a_limited_number_of_trees(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("penstock.service.peer.service.TREES_MAX", 1)
+
+    async def main() -> None:
+        async with (
+            running_peer("north", is_source=True) as north,
+            running_peer("south", is_source=True) as south,
+            running_peer("one") as one,
+        ):
+            await one.join(north, "/a")
+            with pytest.raises(OverlayError, match="at most 1 trees") as problem:
+                await one.join(south, "/a")
+            assert problem.value.code == "overlay.option"
+            assert set(one.service.peer.memberships) == {north.name}
+
+    run(main())
+
+
 def test_malformed_messages_are_counted_and_ignored() -> None:
     async def main() -> None:
         async with (

@@ -181,20 +181,24 @@ class OutgoingLinks:
             logger.warning("no link to %s: %s", name, problem)
             self.dropped += 1
             return False
-        self._make_room()
+        if not self._make_room():
+            self.dropped += 1
+            return False
         self._opening[name] = [message]
         self._start(self._serve(name))
         return True
 
-    def _make_room(self) -> None:
-        if len(self._links) < OUTGOING_LINKS_MAX:
-            return
+    def _make_room(self) -> bool:
+        """Closes a link at the limit; says whether there is room for another one."""
+        if len(self._links) + len(self._opening) < OUTGOING_LINKS_MAX:
+            return True
         kept = set(self._neighbours())
         oldest = min(
             self._links, key=lambda name: (name in kept, self._links[name].used_at), default=None
         )
         if oldest is not None:
             self._close(oldest)
+        return oldest is not None
 
     def _close(self, name: str) -> None:
         opened = self._links.pop(name, None)
