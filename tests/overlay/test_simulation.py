@@ -396,12 +396,13 @@ def test_the_child_of_maximal_overlap_replaces_a_leaving_peer(first: str) -> Non
 def test_orphans_ask_their_grandparent() -> None:
     simulator = tree_of(6, options=PeerOptions(fan_out=1))
     assert simulator.membership("p5", SOURCE).path == (SOURCE, "p0", "p1", "p2", "p3", "p4")
+    publish_all(simulator, 40, members=0b111111)
     asked: list[tuple[str, str, Add]] = []
     record(simulator, Add, asked)
     arrivals = simulator.network.arrivals
 
     def deaf(sender: str, receiver: str, message: AnyPeerMessage, now: float) -> Iterator[float]:
-        """The source receives no requests of the orphan."""
+        """The source receives no requests, neither of the orphan nor of those whom it asks."""
         is_lost = receiver == SOURCE and isinstance(message, Add)
         return iter(()) if is_lost else arrivals(sender, receiver, message, now)
 

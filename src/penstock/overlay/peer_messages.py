@@ -104,7 +104,7 @@ class Add(PeerMessage, frozen=True):
     """Documents that the joiner matches, if somebody on the way could tell."""
 
     is_compared: bool
-    """Whether other seeds were asked as well, so that the costs of their answers are compared."""
+    """Whether other seeds were asked as well, and their answers are compared over whole paths."""
 
     route: PeerPath
     """Peers between the source and the seed through which the request still comes down, the next

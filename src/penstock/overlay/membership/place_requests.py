@@ -59,6 +59,8 @@ class JoinPart(AttachPart):
         self._join_number += 1
         self.candidates = []
         self._unanswered = set(seeds)
+        # An orphan needs a parent soon: its former ancestors answer without asking the source.
+        is_compared = len(seeds) > 1 and not self._rejoin_seeds
         self._rejoin_seeds = ()
         bitmap = self.overlap.bitmap()
         for seed in seeds:
@@ -71,7 +73,7 @@ class JoinPart(AttachPart):
                     seed=seed,
                     interest=self.aggregate,
                     bitmap=bitmap,
-                    is_compared=len(seeds) > 1,
+                    is_compared=is_compared,
                     route=(),
                     costs=(),
                     excluded=(),
