@@ -318,5 +318,33 @@ def test_peers_with_subscriptions_receive_what_they_asked_for() -> None:
     assert sum(len(log.deliveries) for log in simulator.logs.values()) > 100
 
 
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("is_primed", [False, True])
+def test_a_peer_that_joins_later_lands_below_the_child_of_maximal_overlap(
+    seed: int, is_primed: bool
+) -> None:
+    """By the structure of queries at first, then by the documents that matched them."""
+    model = PatternModel()
+    simulator = Simulator(model, seed=seed)
+    simulator.add_source(SOURCE, PeerOptions(fan_out=3))
+    queries_ = {"alike": "/news/item[@lang]", "flood": "/news/flood", "storm": "//storm"}
+    for name, query in queries_.items():
+        simulator.add_peer(name, SOURCE, model.interest(xpath=[query]))
+        simulator.run(until=simulator.now + 1)
+    contents = (
+        b"<news><item id='1'/><flood/></news>",
+        b"<news><item lang='en'/></news>",
+        b"<news><item id='2'/><flood/></news>",
+        b"<news><storm/></news>",
+        b"<news><item id='3'/><storm/></news>",
+    )
+    for number in range(60 if is_primed else 5):
+        simulator.publish(SOURCE, document(contents[number % 5], number))
+        simulator.run(until=simulator.now + 1)
+    simulator.add_peer("late", SOURCE, model.interest(xpath=["/news/item[@id]"]))
+    simulator.run(until=simulator.now + 5)
+    assert simulator.membership("late", SOURCE).parent == ("flood" if is_primed else "alike")
+
+
 def _names_in(content: bytes) -> set[str]:
     return {each.decode() for each in re.findall(rb"<([a-z]+)[ />]", content)}

@@ -209,6 +209,26 @@ def publish_to_branches(simulator: Simulator, *, left: int, right: int) -> None:
     simulator.run(until=simulator.now + 20)
 
 
+@pytest.mark.parametrize("seed", range(6))
+def test_a_peer_that_joins_later_lands_below_the_child_of_maximal_overlap(seed: int) -> None:
+    """By the documents that the peer would have received: buckets have no structure in common."""
+    simulator = Simulator(BucketModel(), seed=seed)
+    simulator.add_source(SOURCE, PeerOptions(fan_out=3))
+    for number in range(3):
+        simulator.add_peer(f"p{number}", SOURCE, BucketInterest.of(number))
+        simulator.run(until=simulator.now + 1)
+    best = seed % 3
+    for number in range(60):
+        # Of the documents for bucket 9, most are for one child, and some for another.
+        wanted = 1 << 9 | 1 << (best if number % 5 else (best + 1) % 3)
+        members = wanted if number % 2 else 1 << (number % 3)
+        simulator.publish(SOURCE, BucketDocument(number, members))
+        simulator.run(until=simulator.now + 1)
+    simulator.add_peer("late", SOURCE, BucketInterest.of(9))
+    simulator.run(until=simulator.now + 5)
+    assert simulator.membership("late", SOURCE).parent == f"p{best}"
+
+
 def test_the_candidate_of_least_path_cost_is_chosen() -> None:
     """The ancestors of a seed count: a seed that receives more may cost more on its path."""
     simulator = Simulator(BucketModel(), seed=1)
