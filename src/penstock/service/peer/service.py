@@ -35,7 +35,7 @@ from penstock.overlay import (
     Send,
 )
 from penstock.overlay.message_codec import OVERLAY_MESSAGE
-from penstock.overlay.peer_messages import Forward, Replay
+from penstock.overlay.peer_messages import AddRefused, AttachRefusal, Forward, Replay
 from penstock.service.peer.endpoint import Endpoint
 from penstock.service.peer.limits import (
     DRAIN_SECONDS,
@@ -401,6 +401,7 @@ class PeerService:
             logger.exception("a message to %s cannot be encoded", output.peer)
             return
         self._counters["sent"] += self.links.send(output.peer, message)
+        self._counters["refused"] += isinstance(output.message, AddRefused | AttachRefusal)
 
     def _count(self, output: PeerOutput) -> None:
         match output:

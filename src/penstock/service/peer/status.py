@@ -78,6 +78,7 @@ _COUNTERS: Final = {
     "sent": "Messages to other peers.",
     "dropped": "Messages that found no room in a link, or no address.",
     "malformed": "Messages of other peers that were refused.",
+    "refused": "Requests of other peers for a place that were refused here, or above this peer.",
     "failed": "Messages that could not be processed because of an error in this program.",
     "delivered": "Documents for the subscriber.",
     "gaps": "Ranges of documents that nobody could replay.",
