@@ -11,6 +11,9 @@ from pathlib import Path
 
 import pytest
 
+from penstock.overlay import ChildChoice, PeerOptions, Placement
+from penstock.service.peer import process
+from penstock.service.peer.options import PeerServiceOptions
 from support.fixtures.commands import penstock
 
 SOURCE = ("peer", "--source", "--insecure")
@@ -33,6 +36,9 @@ JOIN = ("peer", "--join", "127.0.0.1:9", "--insecure")
         ((*SOURCE, "--metrics", "unix:here"), "HOST:PORT"),
         ((*SOURCE, "--tls-certificate", __file__), "give a certificate and its key"),
         ((*SOURCE, "--tls-key", __file__), "give a certificate and its key"),
+        ((*SOURCE, "--overhead-threshold", "0.2"), "--overhead-threshold: without --reorganise"),
+        ((*SOURCE, "--child-choice", "marginal"), "--child-choice: without --reorganise-seconds"),
+        ((*SOURCE, "--placement", "path cost"), "path-cost"),
     ],
 )
 def test_wrong_command_lines(arguments: tuple[str, ...], words: str) -> None:
@@ -49,6 +55,12 @@ def test_wrong_command_lines(arguments: tuple[str, ...], words: str) -> None:
         ((*SOURCE, "--listen", "nowhere"), "routing.address"),
         ((*SOURCE, "--name", "a b"), "overlay.option"),
         ((*SOURCE, "--silence-seconds", "1"), "overlay.option"),
+        ((*SOURCE, "--delta-threshold", "-1"), "overlay.option"),
+        ((*SOURCE, "--move-wait-seconds", "-1"), "overlay.option"),
+        (
+            (*SOURCE, "--reorganise-seconds", "60", "--overhead-threshold", "2"),
+            "overlay.option",
+        ),
         ((*JOIN, "--subscribe", "/a["), "query.syntax"),
         ((*SOURCE, "--agent", "192.0.2.1:7400"), "overlay.insecure"),
         (("overlay", "agent"), "overlay.insecure"),
@@ -59,6 +71,39 @@ def test_refusals_have_a_code(arguments: tuple[str, ...], code: str) -> None:
     done = penstock(*arguments)
     assert done.code == 3
     assert f"[{code}]" in done.err
+
+
+def options_of(*arguments: str, monkeypatch: pytest.MonkeyPatch) -> PeerOptions:
+    """The options that the command runs a peer with."""
+    found: list[PeerOptions] = []
+
+    async def run_peer(options: PeerServiceOptions, *_: object) -> None:
+        found.append(options.peer)
+
+    monkeypatch.setattr(process, "run_peer", run_peer)
+    assert penstock(*arguments).code == 0
+    [options] = found
+    return options
+
+
+def test_options_of_reorganisation(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert options_of(*SOURCE, monkeypatch=monkeypatch) == PeerOptions()
+    paper = options_of(
+        *(*SOURCE, "--reorganise-seconds=200", "--overhead-threshold=0.2", "--delta-threshold=3"),
+        *("--move-wait-seconds=90", "--placement=overhead", "--child-choice=least-overlap"),
+        monkeypatch=monkeypatch,
+    )
+    assert paper == PeerOptions(
+        reorganise_seconds=200.0,
+        overhead_threshold=0.2,
+        delta_threshold=3.0,
+        move_wait_seconds=90.0,
+        placement=Placement.OVERHEAD,
+        child_choice=ChildChoice.LEAST_OVERLAP,
+    )
+    # What a peer does when its parent asks it to move needs no interval of its own.
+    moved = options_of(*SOURCE, "--placement=overhead", monkeypatch=monkeypatch)
+    assert moved == PeerOptions(placement=Placement.OVERHEAD)
 
 
 def start(*arguments: str, command: tuple[str, ...] = ("peer",)) -> subprocess.Popen[str]:

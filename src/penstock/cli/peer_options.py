@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -41,6 +42,90 @@ AdvertiseOption = Annotated[
 PeerCertificateOption = Annotated[
     Path | None, typer.Option(help="Certificate of this process; turns TLS on.", **EXISTING_FILE)
 ]
+
+
+class PlacementName(StrEnum):
+    """What a moving peer minimises."""
+
+    PATH_COST = "path-cost"
+    OVERHEAD = "overhead"
+
+
+class ChildChoiceName(StrEnum):
+    """Which child is asked to move."""
+
+    MARGINAL = "marginal"
+    LEAST_OVERLAP = "least-overlap"
+
+
+OverheadThresholdOption = Annotated[
+    float | None,
+    typer.Option(
+        metavar="SHARE",
+        help="Share of extraneous documents above which a child is asked to move.",
+        show_default="0.05",
+    ),
+]
+DeltaThresholdOption = Annotated[
+    float | None,
+    typer.Option(
+        metavar="N", help="Documents of the window that a move must save.", show_default="1"
+    ),
+]
+MoveWaitOption = Annotated[
+    float | None,
+    typer.Option(
+        metavar="S",
+        help="Seconds that pass between two searches of this peer for a better place.",
+        show_default="0",
+    ),
+]
+PlacementOption = Annotated[
+    PlacementName | None,
+    typer.Option(
+        help="What this peer minimises when it moves: documents that the new parent and its"
+        " ancestors do not receive yet, or those that the new parent does not subscribe to.",
+        show_default="path-cost",
+    ),
+]
+ChildChoiceOption = Annotated[
+    ChildChoiceName | None,
+    typer.Option(
+        help="Which child is asked to move: the one that contributes the most extraneous"
+        " documents, or the one that has the least in common with this peer.",
+        show_default="marginal",
+    ),
+]
+
+
+def reorganisation_options(
+    *,
+    reorganise_seconds: float | None,
+    overhead_threshold: float | None,
+    delta_threshold: float | None,
+    move_wait_seconds: float | None,
+    placement: PlacementName | None,
+    child_choice: ChildChoiceName | None,
+) -> dict[str, Any]:
+    """Those that are given, as arguments of :class:`~penstock.overlay.PeerOptions`."""
+    from penstock.overlay import ChildChoice, Placement
+
+    given = {
+        "overhead_threshold": overhead_threshold,
+        "delta_threshold": delta_threshold,
+        "move_wait_seconds": move_wait_seconds,
+        "placement": None if placement is None else Placement[placement.name],
+        "child_choice": None if child_choice is None else ChildChoice[child_choice.name],
+    }
+    found = {name: value for name, value in given.items() if value is not None}
+    # The others say what a peer does when its parent asks it to move; these, whom it asks itself.
+    asks = found.keys() & {"overhead_threshold", "child_choice"}
+    if asks and reorganise_seconds is None:
+        raise typer.BadParameter(
+            "without --reorganise-seconds this peer asks nobody to move",
+            param_hint=", ".join(f"--{name.replace('_', '-')}" for name in sorted(asks)),
+        )
+    return {"reorganise_seconds": reorganise_seconds, **found}
 
 
 def tcp_address(text: str, option: str) -> TcpAddress:

@@ -18,10 +18,16 @@ from penstock.cli.link_options import AuthoritiesOption, MetricsOption, TlsKeyOp
 from penstock.cli.options import DOCUMENTS_HELP, EXISTING_FILE, JsonOption
 from penstock.cli.peer_options import (
     AdvertiseOption,
+    ChildChoiceOption,
+    DeltaThresholdOption,
     GroupTokenOption,
     InsecureOption,
     ListenOption,
+    MoveWaitOption,
+    OverheadThresholdOption,
     PeerCertificateOption,
+    PlacementOption,
+    reorganisation_options,
     service_options,
 )
 from penstock.cli.result_format import FRAGMENT_CHARACTERS_MAX, one_line
@@ -131,6 +137,11 @@ def peer(
             show_default=False,
         ),
     ] = None,
+    overhead_threshold: OverheadThresholdOption = None,
+    delta_threshold: DeltaThresholdOption = None,
+    move_wait_seconds: MoveWaitOption = None,
+    placement: PlacementOption = None,
+    child_choice: ChildChoiceOption = None,
     metrics: MetricsOption = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -172,7 +183,14 @@ def peer(
             fan_out=fan_out,
             heartbeat_seconds=heartbeat_seconds,
             silence_seconds=silence_seconds,
-            reorganise_seconds=reorganise_seconds,
+            **reorganisation_options(
+                reorganise_seconds=reorganise_seconds,
+                overhead_threshold=overhead_threshold,
+                delta_threshold=delta_threshold,
+                move_wait_seconds=move_wait_seconds,
+                placement=placement,
+                child_choice=child_choice,
+            ),
         ),
     )
 
