@@ -92,6 +92,15 @@ def test_keywords_are_a_subscription_file(shop: str, tmp_path: Path, flags: list
     assert all(2 <= len(query.keywords) <= 4 for query in queries)
 
 
+def test_queries_are_twigs_with_a_branching_probability() -> None:
+    arguments = ("generate", "queries", "news", "--count", "20", "--depth-min", "2")
+    plain = penstock(*arguments, "--predicates", "0").out
+    twigs = penstock(*arguments, "--predicates", "0", "--branching-probability", "1").out
+    assert "[" not in plain
+    assert all("[" in line for line in twigs.splitlines())
+    assert penstock(*arguments, "--branching-probability", "2").code == 2
+
+
 def test_queries_include_the_namespaces_of_their_schema(tmp_path: Path) -> None:
     path = tmp_path / "spaced.dtd"
     path.write_text(

@@ -129,6 +129,14 @@ def queries(
     nested_paths: Annotated[
         float, typer.Option(help="Probability of a nested path.", **_PROBABILITY)
     ] = 0.0,
+    branching_probability: Annotated[
+        float,
+        typer.Option(
+            help="Probability that a step has a further path below it, so that the query is a"
+            " twig.",
+            **_PROBABILITY,
+        ),
+    ] = 0.0,
     distinct: Annotated[bool, typer.Option(help="Whether all queries are distinct.")] = True,
     keywords: Annotated[
         bool,
@@ -164,6 +172,7 @@ def queries(
         child_skew=skew,
         predicate_weights=(1 - predicates, predicates),
         nested_path_weights=(1 - nested_paths, nested_paths),
+        branching_probability=branching_probability,
         distinct=distinct,
     )
     keyword_parameters = KeywordParameters(
