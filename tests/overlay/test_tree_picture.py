@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
 
-from penstock.overlay.tree_picture import PicturePeer, colour_of, picture_of, svg_of
+from penstock.overlay.tree_picture import (
+    PicturePeer,
+    TreePicture,
+    colour_of,
+    picture_of,
+    svg_of,
+)
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -27,6 +34,52 @@ def test_peers_are_placed_below_their_parents() -> None:
     root = ElementTree.fromstring(picture.svg())
     assert len(root.findall(f".//{SVG}line")) == 5
     assert len(root.findall(f".//{SVG}title")) == 6
+
+
+def large_tree() -> TreePicture:
+    """A tree of 400 peers and a source, with a fan-out of 6."""
+    peers = [PicturePeer("p0", None, 0.0)]
+    peers += [PicturePeer(f"p{n}", f"p{(n - 1) // 6}", 0.3) for n in range(1, 401)]
+    return picture_of("large", peers)
+
+
+def test_a_large_tree_fits_on_a_page() -> None:
+    picture = large_tree()
+    root = ElementTree.fromstring(svg_of([picture, picture]))
+    width, height = float(root.attrib["width"]), float(root.attrib["height"])
+    assert root.attrib["viewBox"] == f"0 0 {width:g} {height:g}"
+    assert max(width, height) <= 1_500
+    groups = root.findall(f"{SVG}g")
+    circles = groups[0].findall(f"{SVG}circle")
+    assert len(circles) == 401
+    for circle in circles:
+        assert 0 < float(circle.attrib["cx"]) < width / 2
+        assert 0 < float(circle.attrib["cy"]) < height
+
+
+def test_levels_of_a_large_tree_are_rings() -> None:
+    picture = large_tree()
+    points, depths = picture.points(), picture.depths()
+    x, y = points["p0"]
+    radii = {
+        depth: {round(math.hypot(points[name][0] - x, points[name][1] - y), 6) for name in names}
+        for depth in range(4)
+        for names in [[name for name in depths if depths[name] == depth]]
+    }
+    assert [len(found) for found in radii.values()] == [1] * 4
+    distances = [radius for [radius] in radii.values()]
+    assert distances == sorted(distances)
+    assert distances[0] == 0
+    # No two peers are at one place.
+    assert len({(round(a, 2), round(b, 2)) for a, b in points.values()}) == len(points)
+
+
+def test_a_large_tree_that_is_broken() -> None:
+    tree = large_tree()
+    orphans = picture_of("", [peer for peer in tree.peers if peer.name not in {"p0", "p3"}])
+    points = orphans.points()
+    assert len(points) == 399
+    ElementTree.fromstring(orphans.svg())
 
 
 def test_names_are_escaped() -> None:
@@ -70,3 +123,5 @@ def test_a_png(tmp_path: Path) -> None:
     picture = picture_of("t", [PicturePeer("s", None, 0.0), PicturePeer("a", "s", None)])
     write_png([picture], tmp_path / "t.png")
     assert (tmp_path / "t.png").read_bytes().startswith(b"\x89PNG")
+    write_png([large_tree()], tmp_path / "large.png")
+    assert (tmp_path / "large.png").read_bytes().startswith(b"\x89PNG")

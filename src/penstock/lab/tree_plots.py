@@ -7,9 +7,16 @@ from pathlib import Path
 from typing import Final
 
 from penstock.lab.experiment_plots import require_matplotlib
-from penstock.overlay.tree_picture import TreePicture, colour_of
+from penstock.overlay.tree_picture import PicturePeer, TreePicture, colour_of
 
 _PANEL_INCHES: Final = (8.0, 5.0)
+
+
+def _dot_size(picture: TreePicture, peer: PicturePeer) -> float:
+    """In square points; in a large tree, leaves are smaller."""
+    if not picture.is_large:
+        return 36.0
+    return 14.0 if picture.children(peer.name) else 4.0
 
 
 def write_png(pictures: Sequence[TreePicture], path: Path) -> None:
@@ -30,16 +37,18 @@ def write_png(pictures: Sequence[TreePicture], path: Path) -> None:
         axes.set_title(picture.title)
         axes.set_axis_off()
         axes.invert_yaxis()
-        positions = picture.positions()
+        axes.set_aspect("equal" if picture.is_large else "auto")
+        points = picture.points()
         for peer in picture.peers:
-            if peer.name in positions and peer.parent in positions:
-                (x1, y1), (x2, y2) = positions[peer.parent], positions[peer.name]
+            if peer.name in points and peer.parent in points:
+                (x1, y1), (x2, y2) = points[peer.parent], points[peer.name]
                 axes.plot([x1, x2], [y1, y2], color="#afb8c1", linewidth=0.8, zorder=1)
-        placed = [peer for peer in picture.peers if peer.name in positions]
+        placed = [peer for peer in picture.peers if peer.name in points]
         axes.scatter(
-            [positions[peer.name][0] for peer in placed],
-            [positions[peer.name][1] for peer in placed],
+            [points[peer.name][0] for peer in placed],
+            [points[peer.name][1] for peer in placed],
             c=[colour_of(peer.overhead) for peer in placed],
+            s=[_dot_size(picture, peer) for peer in placed],
             edgecolors="#57606a",
             zorder=2,
         )

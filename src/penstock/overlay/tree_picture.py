@@ -1,9 +1,14 @@
-"""Pictures of dissemination trees, coloured by overhead, as SVG."""
+"""Pictures of dissemination trees, coloured by overhead, as SVG.
+
+A small tree has its levels from top to bottom and a label at each peer. A larger one would be many
+screens wide, so its levels are rings around the source.
+"""
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from html import escape
 from typing import Final, NamedTuple
@@ -11,11 +16,17 @@ from typing import Final, NamedTuple
 _LEVEL_PIXELS: Final = 70
 _LEAF_PIXELS: Final = 26
 _RADIUS: Final = 8
+_RINGS_PIXELS: Final = 620.0
+"""Diameter of the outer ring of a large tree."""
+
+_PARENT_RADIUS: Final = 5.0
+_LEAF_RADIUS: Final = 2.4
 _MARGIN: Final = 30
 _TITLE_PIXELS: Final = 24
 _LEGEND_PIXELS: Final = 40
 _LABELS_MAX: Final = 60
-"""Peers up to which each has its label in the picture; a larger tree has them as tooltips only."""
+"""Peers up to which each has its label in the picture; a larger tree is drawn as rings, with the
+labels as tooltips only."""
 
 _LABEL_CHARACTERS_MAX: Final = 24
 
@@ -90,6 +101,51 @@ class TreePicture:
                 columns[name] = (below[0] + below[-1]) / 2
         return {name: (columns[name], depths[name]) for name in depths}
 
+    @property
+    def is_large(self) -> bool:
+        """Whether the levels of the tree are rings."""
+        return len(self.peers) > _LABELS_MAX
+
+    def points(self) -> dict[str, tuple[float, float]]:
+        """The place of each peer in pixels, from the upper left corner on."""
+        if self.is_large:
+            return self._rings()
+        return {
+            name: (column * _LEAF_PIXELS, level * _LEVEL_PIXELS)
+            for name, (column, level) in self.positions().items()
+        }
+
+    def _rings(self) -> dict[str, tuple[float, float]]:
+        """Levels as rings: each peer in the middle of the angle that its leaves need."""
+        depths = self.depths()
+        # Several roots cannot all be in the middle.
+        inner = 0 if len(self.children(None)) == 1 else 1
+        outer = max(1, inner + max(depths.values(), default=0))
+        # By the square root, because the inner levels of a tree have most of its peers, and inner
+        # rings have the least room.
+        radii = [math.sqrt((level + inner) / outer) for level in range(outer + 1)]
+        # An angle is the distance on the ring by its radius.
+        angles: dict[str, float] = {}
+        for name in reversed(depths):
+            below = sum(angles[child.name] for child in self.children(name))
+            angles[name] = below or 1 / max(radii[depths[name]], 0.1)
+        total = sum(angles[root.name] for root in self.children(None)) or 1.0
+        starts: dict[str | None, float] = {None: -math.pi / 2}
+        points: dict[str, tuple[float, float]] = {}
+        half = _RINGS_PIXELS / 2
+        for name in (None, *depths):
+            start = starts[name]
+            for child in self.children(name):
+                starts[child.name] = start
+                angle = 2 * math.pi * angles[child.name] / total
+                middle, radius = start + angle / 2, half * radii[depths[child.name]]
+                points[child.name] = (
+                    half + radius * math.cos(middle),
+                    half + radius * math.sin(middle),
+                )
+                start += angle
+        return points
+
     def mean_overhead(self) -> float:
         """The mean over the peers that have any, as in the paper's Figure 15; 0 if none has."""
         known = [peer.overhead for peer in self.peers if peer.overhead]
@@ -105,21 +161,24 @@ def svg_of(pictures: Sequence[TreePicture]) -> str:
     bodies: list[str] = []
     left, height = 0.0, 0.0
     for picture in pictures:
-        positions = picture.positions()
-        columns = max((column for column, _ in positions.values()), default=0)
-        levels = max((level for _, level in positions.values()), default=0)
+        points = picture.points()
+        right = max((x for x, _ in points.values()), default=0.0)
+        bottom = max((y for _, y in points.values()), default=0.0)
+        if picture.is_large:
+            right = bottom = _RINGS_PIXELS
         title_pixels = 7.0 * len(picture.title)
-        width = 2 * _MARGIN + max(columns * _LEAF_PIXELS, title_pixels)
-        bodies.append(f'<g transform="translate({left:g} 0)">{_body(picture, positions)}</g>')
-        left += width
-        height = max(height, 2 * _MARGIN + _TITLE_PIXELS + levels * _LEVEL_PIXELS)
+        bodies.append(f'<g transform="translate({left:g} 0)">{_body(picture, points)}</g>')
+        left += 2 * _MARGIN + max(right, title_pixels)
+        height = max(height, 2 * _MARGIN + _TITLE_PIXELS + bottom)
     width = max(left, 300.0)
+    height += _LEGEND_PIXELS
+    # With a view box, the picture scales to the width of a page.
     return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:g}"'
-        f' height="{height + _LEGEND_PIXELS:g}" font-family="sans-serif" font-size="10">\n'
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:g}" height="{height:g}"'
+        f' viewBox="0 0 {width:g} {height:g}" font-family="sans-serif" font-size="10">\n'
         f'<rect width="100%" height="100%" fill="white"/>\n'
         + "\n".join(bodies)
-        + f"\n{_legend(height)}\n</svg>\n"
+        + f"\n{_legend(height - _LEGEND_PIXELS)}\n</svg>\n"
     )
 
 
@@ -139,37 +198,38 @@ def colour_of(overhead: float | None) -> str:
     return "#" + "".join(f"{each:02x}" for each in mixed)
 
 
-def _body(picture: TreePicture, positions: dict[str, tuple[float, int]]) -> str:
+def _body(picture: TreePicture, points: Mapping[str, tuple[float, float]]) -> str:
     def point(name: str) -> tuple[float, float]:
-        column, level = positions[name]
-        return (
-            _MARGIN + column * _LEAF_PIXELS,
-            _MARGIN + _TITLE_PIXELS + level * _LEVEL_PIXELS,
-        )
+        x, y = points[name]
+        return _MARGIN + x, _MARGIN + _TITLE_PIXELS + y
 
     shapes = [
         f'<text x="{_MARGIN}" y="{_MARGIN - 8}" font-size="13">{escape(picture.title)}</text>'
     ]
     for peer in picture.peers:
-        if peer.name in positions and peer.parent in positions:
+        if peer.name in points and peer.parent in points:
             x1, y1 = point(peer.parent)
             x2, y2 = point(peer.name)
             shapes.append(
-                f'<line x1="{x1:g}" y1="{y1:g}" x2="{x2:g}" y2="{y2:g}" stroke="#afb8c1"/>'
+                f'<line x1="{x1:.5g}" y1="{y1:.5g}" x2="{x2:.5g}" y2="{y2:.5g}" stroke="#afb8c1"/>'
             )
-    is_labelled = len(picture.peers) <= _LABELS_MAX
-    for peer in picture.peers:
-        if peer.name not in positions:
+    # Peers with overhead are the last, so that no leaf hides one.
+    for peer in sorted(picture.peers, key=lambda peer: bool(picture.children(peer.name))):
+        if peer.name not in points:
             continue
         x, y = point(peer.name)
-        is_source = peer.parent is None and bool(picture.children(peer.name))
-        colour = _SOURCE if is_source else colour_of(peer.overhead)
+        has_children = bool(picture.children(peer.name))
+        colour = _SOURCE if peer.parent is None and has_children else colour_of(peer.overhead)
         known = "unknown" if peer.overhead is None else f"{peer.overhead:.0%}"
+        radius: float = _RADIUS
+        if picture.is_large:
+            radius = _PARENT_RADIUS if has_children else _LEAF_RADIUS
         shapes.append(
-            f'<circle cx="{x:g}" cy="{y:g}" r="{_RADIUS}" fill="{colour}" stroke="#57606a">'
+            f'<circle cx="{x:.5g}" cy="{y:.5g}" r="{radius:g}" fill="{colour}" stroke="#57606a"'
+            f' stroke-width="{radius / 8:g}">'
             f"<title>{escape(peer.name)}: overhead {known}</title></circle>"
         )
-        if is_labelled:
+        if not picture.is_large:
             label = peer.name.partition("@")[0][:_LABEL_CHARACTERS_MAX]
             shapes.append(
                 f'<text x="{x:g}" y="{y + _RADIUS + 11:g}" text-anchor="middle"'
