@@ -19,6 +19,8 @@ from markdown_pages import CodeBlock, broken_links, code_blocks, links, local_ta
 from reference_pages import PAGES, every_command
 
 import penstock
+from penstock.lab.bench import BENCHES
+from penstock.lab.experiments import EXPERIMENTS
 from penstock.mediation import Mapping, SchemaMatching
 from penstock.mediation.schema_matching.name_words import Abbreviations
 from penstock.native import native
@@ -255,6 +257,12 @@ def test_python_reference_lists_every_public_name() -> None:
         for module in re.findall(r"automodule:: penstock\.(\w+)", page.read_text("utf-8"))
     }
     assert {module.removeprefix("penstock.") for module in penstock._MODULES.values()} <= documented
+
+
+def test_the_guide_lists_every_benchmark_and_experiment() -> None:
+    text = (DOCS / "how-to" / "measure-speed.md").read_text("utf-8")
+    assert set(re.findall(r"^penstock bench ([\w-]+)", text, re.MULTILINE)) == set(BENCHES)
+    assert set(re.findall(r"^penstock lab run ([\w-]+)", text, re.MULTILINE)) == set(EXPERIMENTS)
 
 
 @pytest.mark.skipif(find_spec("sphinx") is None, reason="the extra `docs` is not installed")
