@@ -12,16 +12,28 @@ from penstock.lab.overlay.bucket_configuration import BucketConfiguration
 from penstock.lab.overlay.codd_claims import SIENA, SIENA_PASSED_ON
 from penstock.lab.overlay.fault_runs import FaultConfiguration, run_churn, run_disaster
 from penstock.lab.overlay.informed_tree import informed_overhead
+from penstock.lab.overlay.join_comparison import JoinScale
 from penstock.lab.overlay.large_overlay import LargeConfiguration, run_large
 from penstock.lab.overlay.overlay_runs import (
+    OUR_EXAMINATIONS,
+    OUR_THRESHOLD,
+    OverlayRun,
     Policy,
+    RunConfiguration,
     run_overlay,
     run_siena,
+)
+from penstock.lab.overlay.policy_comparison import (
+    PolicyComparison,
+    PolicyConfiguration,
+    PolicyScale,
 )
 from penstock.lab.overlay.run_store import RunStore
 from penstock.lab.overlay.xml_configuration import XmlConfiguration, evaluated
 from penstock.lab.overlay.xml_data import XML_DATA, XmlDataSet, characteristics
 from penstock.lab.overlay.xml_figures import XmlScale
+from penstock.overlay import ChildChoice, Placement
+from penstock.overlay.placement_search import Place, PlacementSearch
 from penstock.schema import SchemaGraph
 
 TINY = BucketConfiguration(nodes=40, documents=300, k=8, selectivity=0.25, fan_out=3, window=60)
@@ -50,6 +62,115 @@ def test_a_run_is_repeatable_and_its_measures_agree() -> None:
     assert plain.interior_overhead > plain.system_overhead > 0
 
 
+def test_primed_joins_are_placed_by_overlap() -> None:
+    static = replace(TINY, documents=200, change_every=10_000, window=200)
+    primed = replace(static, primed_documents=200)
+    documents = [document.members for document in static.stream()]
+    assert [document.members for document in primed.stream()] == documents
+    priming = [document.members for document in primed.priming()]
+    assert len(priming) == 200
+    assert priming != documents
+    assert not list(static.priming())
+    before, after = run_overlay(static), run_overlay(primed)
+    # Only the documents of the stream are measured, and they are the same.
+    subscribed = [
+        run.extraneous * (1 - run.system_overhead) / run.system_overhead for run in (before, after)
+    ]
+    assert subscribed[0] == pytest.approx(subscribed[1])
+    assert before.first_overhead == before.system_overhead
+    assert after.first_overhead < 0.9 * before.first_overhead
+    assert len(after.joined_depths) == static.nodes
+    # Nobody moves, so a node has one depth whatever it is weighted by.
+    assert after.depths == after.received_depths == after.joined_depths
+
+
+def test_xml_documents_of_the_priming_are_not_measured() -> None:
+    base = XmlConfiguration(data=replace(XML_DATA[1], seed=7), nodes=15, documents=30)
+    primed = replace(base, primed_documents=25)
+    contents = [document.content for document in base.stream()]
+    assert [document.content for document in primed.stream()] == contents
+    priming = [document.content for document in primed.priming()]
+    assert len(priming) == 25
+    assert not set(priming) & set(contents)
+    assert run_overlay(primed).over_time[-1][0] == 30
+
+
+def test_depths_are_weighted_by_deliveries_and_by_receipts() -> None:
+    run = run_overlay(replace(TINY, policy=Policy.OURS, reorganise_every=40))
+    assert len(run.received_depths) == TINY.nodes
+    assert run.received_depths != run.depths
+    assert run.mean_received_depth == pytest.approx(run.mean_depth, rel=0.2)
+    assert 1 <= run.received_depths[-1] <= run.received_depths[0]
+
+
+def test_the_first_picture_is_that_of_the_joins() -> None:
+    moving = replace(TINY, policy=Policy.OURS, reorganise_every=40)
+    before, after = run_overlay(moving).pictures
+    joined, _ = run_overlay(replace(moving, documents=1)).pictures
+    assert [peer.parent for peer in before.peers] == [peer.parent for peer in joined.peers]
+    assert [peer.parent for peer in after.peers] != [peer.parent for peer in before.peers]
+    assert before.title.startswith("after the joins and ")
+    assert before.mean_overhead() > 0
+
+
+def displacements(configuration: BucketConfiguration, monkeypatch: pytest.MonkeyPatch) -> int:
+    """How many places were found in which another peer is displaced."""
+    found = 0
+    improvements = PlacementSearch.improvements
+
+    def counted(search: PlacementSearch) -> list[Place]:
+        nonlocal found
+        places = improvements(search)
+        found += sum(place.displaced is not None for place in places)
+        return places
+
+    with monkeypatch.context() as patched:
+        patched.setattr(PlacementSearch, "improvements", counted)
+        run_overlay(configuration)
+    return found
+
+
+def test_policies_differ_in_what_is_given_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    sizes = {field: getattr(TINY, field) for field in ("nodes", "documents", "fan_out", "window")}
+    paper = PolicyConfiguration(**sizes, reorganise_every=40)
+    assert (
+        paper.peer_options()
+        == replace(TINY, policy=Policy.PAPER, reorganise_every=40).peer_options()
+    )
+    combinations = {
+        (options.placement, options.child_choice): replace(
+            options, placement=paper.placement, child_choice=paper.child_choice
+        )
+        for placement in Placement
+        for choice in ChildChoice
+        for options in [replace(paper, placement=placement, child_choice=choice).peer_options()]
+    }
+    assert len(combinations) == 4
+    assert set(map(repr, combinations.values())) == {repr(paper.peer_options())}
+    # Without displacement no search finds such a place, with it some do.
+    path_cost = replace(paper, placement=Placement.PATH_COST)
+    assert displacements(path_cost, monkeypatch) == 0
+    assert displacements(replace(path_cost, may_displace=True), monkeypatch) > 0
+
+
+def test_the_last_step_is_our_policy() -> None:
+    asked: list[RunConfiguration] = []
+
+    def run(configuration: RunConfiguration) -> OverlayRun:
+        asked.append(configuration)
+        return OverlayRun(
+            configuration, extraneous=30 * configuration.seed, depths=[1.0], parent_changes=7
+        )
+
+    table = PolicyComparison(PolicyScale(40, 300, (1, 3)), run).steps()
+    ours = BucketConfiguration(nodes=40, documents=300, policy=Policy.OURS)
+    assert asked[-1].peer_options() == ours.peer_options()
+    assert asked[-1].displaces
+    assert not asked[0].displaces
+    assert set(table.column("extraneous transfers a document")) == {0.2}
+    assert set(table.column("moves")) == {7}
+
+
 def test_a_tree_built_with_all_documents_known() -> None:
     nested = [0b1, 0b11, 0b111, 0b111]
     assert informed_overhead(nested, fan_out=1) == 0
@@ -73,22 +194,34 @@ def test_a_quick_run_has_a_table_for_each_figure(
     base = replace(TINY, documents=120)
     xml = XmlScale(12, 60, (2, 4))
     faults, large = (FaultConfiguration(nodes=30),), (LargeConfiguration(nodes=20, documents=200),)
-    scale = codd.Scale(base, (2, 4, 6), (20, 40), 60, 10, xml, faults, large)
+    policies, joins = PolicyScale(12, 60, (1, 2)), JoinScale(12, 40, 30, (1, 2))
+    scale = codd.Scale(base, (2, 4, 6), (20, 40), 60, 10, xml, faults, large, policies, joins)
     monkeypatch.setattr(codd, "QUICK", scale)
     results = codd.run(quick=True, progress=silent, finished=tmp_path / "runs")
     figures = [f"figure-{number}" for number in range(7, 17)]
     assert [table.key for table in results.tables] == [
         *figures,
+        "policies",
+        "policy-steps",
+        "joins",
         "faults",
         "large",
         "claims",
     ]
+    comparisons = {"policies", "policy-steps", "joins"}
     for table in results.tables[:-1]:
         if table.chart is None:
-            assert table.key in {"figure-13", "faults", "large"}
+            assert table.key in {"figure-13", "faults", "large", *comparisons}
             continue
         assert {table.chart.panel, table.chart.x, *table.chart.lines} <= set(table.columns)
         assert table.rows
+    # Each policy has its own settings, whatever the table.
+    for table in results.tables[:2]:
+        [ours] = [note for note in table.notes if note.startswith(f"{Policy.OURS}: ")]
+        assert f"threshold {OUR_THRESHOLD}, examined {OUR_EXAMINATIONS} times" in ours
+        [theirs] = [note for note in table.notes if note.startswith(f"{Policy.PAPER}: ")]
+        assert "threshold 0.2, examined once" in theirs
+        assert sum("threshold" in note for note in table.notes) == 2
     claims = results.tables[-1]
     assert set(claims.column("holds")) <= {"yes", "no"}
     told = {f"Fig. {number}" for number in (7, 8, 9, 10, 11, 12, 14, 15, 16)}

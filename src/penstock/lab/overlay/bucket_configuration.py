@@ -28,12 +28,23 @@ class BucketConfiguration(RunConfiguration):
 
     def stream(self) -> Iterator[BucketDocument]:
         """The documents, by seed."""
-        workload = BucketWorkload(
+        workload = self._workload(self.change_every)
+        for _ in range(self.documents):
+            yield workload.next_document()
+
+    def priming(self) -> Iterator[BucketDocument]:
+        """Documents of the buckets that the stream begins with; the stream does not depend on
+        them."""
+        workload = self._workload(None)
+        workload.random = random.Random(f"{self.seed}/priming")
+        for _ in range(self.primed_documents):
+            yield workload.next_document()
+
+    def _workload(self, shuffle_every: int | None) -> BucketWorkload:
+        return BucketWorkload(
             subscribers=self.nodes,
             random=random.Random(f"{self.seed}/buckets"),
             k=self.k,
             selectivity=self.selectivity,
-            shuffle_every=self.change_every,
+            shuffle_every=shuffle_every,
         )
-        for _ in range(self.documents):
-            yield workload.next_document()

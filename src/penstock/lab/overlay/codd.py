@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -12,8 +12,15 @@ from penstock.lab.bench.machine_description import this_machine
 from penstock.lab.bench.report import Progress
 from penstock.lab.experiment_tables import Cell, Chart, ExperimentResults, ResultTable
 from penstock.lab.overlay.bucket_configuration import BucketConfiguration
-from penstock.lab.overlay.codd_claims import SIENA, SIENA_PASSED_ON, Claims, check_claims
+from penstock.lab.overlay.codd_claims import (
+    REORGANISED,
+    SIENA,
+    SIENA_PASSED_ON,
+    Claims,
+    check_claims,
+)
 from penstock.lab.overlay.fault_runs import FaultConfiguration, FaultRun, run_faults
+from penstock.lab.overlay.join_comparison import JoinComparison, JoinScale
 from penstock.lab.overlay.large_overlay import LargeConfiguration, run_large
 from penstock.lab.overlay.overlay_runs import (
     OverlayRun,
@@ -23,6 +30,7 @@ from penstock.lab.overlay.overlay_runs import (
     run_overlay,
     run_siena,
 )
+from penstock.lab.overlay.policy_comparison import PolicyComparison, PolicyScale
 from penstock.lab.overlay.run_store import RunStore
 from penstock.lab.overlay.xml_figures import XmlFigures, XmlScale
 from penstock.overlay.tree_picture import svg_of
@@ -48,6 +56,9 @@ class Scale:
     large: tuple[LargeConfiguration, ...]
     """Runs with many peers."""
 
+    policies: PolicyScale
+    joins: JoinScale
+
 
 FULL = Scale(
     BucketConfiguration(),
@@ -61,6 +72,8 @@ FULL = Scale(
         FaultConfiguration(nodes=10_000, churn_minutes=3),
     ),
     tuple(LargeConfiguration(nodes=nodes, documents=600) for nodes in (1_000, 3_000, 10_000)),
+    PolicyScale(400, 2_000, (1, 2, 3, 4, 5)),
+    JoinScale(400, 1_000, 200, (1, 2, 3)),
 )
 QUICK = Scale(
     BucketConfiguration(nodes=100, documents=2_000),
@@ -71,6 +84,8 @@ QUICK = Scale(
     XmlScale(120, 1_200, (2, 4, 6)),
     tuple(FaultConfiguration(nodes=150, churn_minutes=3, seed=seed) for seed in (1, 2)),
     (LargeConfiguration(nodes=300, documents=400),),
+    PolicyScale(100, 600, (1, 2)),
+    JoinScale(80, 300, 100, (1, 2)),
 )
 
 _SIENA_NOTE = (
@@ -99,6 +114,9 @@ def run(*, quick: bool, progress: Progress, finished: Path | None = None) -> Exp
         codd.xml.by_fan_out(),
         codd.over_time(),
         codd.move_effects(),
+        codd.policies.combinations(),
+        codd.policies.steps(),
+        codd.joins.table(),
         codd.faults(),
         codd.large(),
         codd.claims(),
@@ -120,6 +138,8 @@ class CoddExperiments:
         self._faults = RunStore(run_faults, finished)
         self._large = RunStore(run_large, finished)
         self.xml = XmlFigures(scale.xml, self._run)
+        self.joins = JoinComparison(scale.joins, self._run)
+        self.policies = PolicyComparison(scale.policies, self._run)
 
     def _run(self, configuration: RunConfiguration) -> OverlayRun:
         self._progress(
@@ -136,13 +156,20 @@ class CoddExperiments:
     def _base_siena(self) -> SienaRun:
         return self._siena(self._scale.base)
 
-    def _note(self) -> str:
+    def _notes(self) -> tuple[str, ...]:
+        """The parameters of the default configuration, and those of each policy that is shown."""
         base = self._scale.base
-        return (
+        data = (
             f"{base.nodes} nodes, {base.documents:,} documents, k = {base.k}, selectivity"
             f" {base.selectivity}, a change every {base.change_every} documents, fan-out"
-            f" {base.fan_out}, reorganisation every {base.reorganise_every} documents at threshold"
-            f" {base.threshold}."
+            f" {base.fan_out}."
+        )
+        return data, *_policy_notes(base, REORGANISED)
+
+    def _sweep_notes(self) -> tuple[str, ...]:
+        return (
+            f"{self._scale.sweep_documents:,} documents.",
+            *_policy_notes(self._scale.base, REORGANISED),
         )
 
     def trees(self) -> str:
@@ -160,7 +187,7 @@ class CoddExperiments:
             "Overhead of interior nodes by rank (Fig. 7)",
             ("rank", *Policy),
             rows,
-            (self._note(),),
+            self._notes(),
             y_label="overhead",
         )
 
@@ -183,10 +210,7 @@ class CoddExperiments:
             "Overhead of brokers and of peers by rank (Fig. 8)",
             ("rank", SIENA, SIENA_PASSED_ON, Policy.PAPER, Policy.OURS),
             rows,
-            (
-                self._note(),
-                _SIENA_NOTE,
-            ),
+            (*self._notes(), _SIENA_NOTE),
             y_label="overhead",
         )
 
@@ -209,7 +233,7 @@ class CoddExperiments:
             "System overhead by fan-out (Fig. 9)",
             ("fan-out", *Policy, SIENA, SIENA_PASSED_ON),
             rows,
-            (f"{self._scale.sweep_documents:,} documents.", _SIENA_NOTE),
+            (*self._sweep_notes(), _SIENA_NOTE),
             y_label="overhead",
         )
 
@@ -230,7 +254,7 @@ class CoddExperiments:
             "System overhead by number of nodes (Fig. 10)",
             ("fan-out", "nodes", *Policy, SIENA, SIENA_PASSED_ON),
             tuple(rows),
-            (f"{self._scale.sweep_documents:,} documents.", _SIENA_NOTE),
+            (*self._sweep_notes(), _SIENA_NOTE),
             Chart(
                 "fan-out", "nodes", (*Policy, SIENA, SIENA_PASSED_ON), "overhead", one_scale=True
             ),
@@ -241,16 +265,21 @@ class CoddExperiments:
         count = self._scale.base.nodes
         points = min(count, DISTRIBUTION_POINTS)
         ranks = [round(index * (count - 1) / (points - 1)) for index in range(points)]
-        rows = [
-            (rank + 1, *(_at(run.depths, rank) for run in self._base.values())) for rank in ranks
+        rows: list[tuple[Cell, ...]] = [
+            (weight, rank + 1, *(_at(depths, rank) for depths in by_policy))
+            for weight, by_policy in (
+                ("documents received", [run.received_depths for run in self._base.values()]),
+                ("documents delivered", [run.depths for run in self._base.values()]),
+            )
+            for rank in ranks
         ]
-        return _table(
+        return ResultTable(
             "figure-11",
             "Weighted average depth of nodes by rank (Fig. 11)",
-            ("rank", *Policy),
-            rows,
-            (self._note(),),
-            y_label="depth",
+            ("weight", "rank", *Policy),
+            tuple(rows),
+            (*self._notes(), "The paper weights depths by the documents that a node received."),
+            Chart("weight", "rank", tuple(Policy), "depth", one_scale=True),
         )
 
     def depth_by_size(self) -> ResultTable:
@@ -271,7 +300,7 @@ class CoddExperiments:
             "Mean depth by number of nodes (Fig. 12)",
             ("nodes", *Policy),
             rows,
-            (f"{self._scale.sweep_documents:,} documents.",),
+            self._sweep_notes(),
             y_label="depth",
         )
 
@@ -286,7 +315,7 @@ class CoddExperiments:
             "Mean overhead of nodes with extraneous documents, over time (Fig. 15)",
             ("documents", *Policy),
             rows,
-            (self._note(),),
+            self._notes(),
             y_label="overhead",
         )
 
@@ -304,7 +333,7 @@ class CoddExperiments:
             "Overhead of a peer after a child moved away, relative to before (Fig. 16)",
             ("policy", "move", "median ratio"),
             tuple(rows),
-            (self._note(), "Medians of consecutive moves."),
+            (*self._notes(), "Medians of consecutive moves."),
             Chart("policy", "move", ("median ratio",), "ratio"),
         )
 
@@ -413,7 +442,20 @@ class CoddExperiments:
             "The paper's claims",
             ("figure", "claim", "policy", "measured", "holds"),
             tuple(rows),
-            (self._note(), "One seed."),
+            (*self._notes(), "One seed."),
+        )
+
+
+def _policy_notes(base: RunConfiguration, policies: Sequence[Policy]) -> Iterator[str]:
+    """The settings of reorganisation, which differ between the columns of a table."""
+    for policy in policies:
+        options = replace(base, policy=policy).peer_options()
+        count, moves = options.examinations, options.moves_per_round
+        yield (
+            f"{policy}: reorganisation every {base.reorganise_every} documents at threshold"
+            f" {options.overhead_threshold}, examined {'once' if count == 1 else f'{count} times'}"
+            f" an interval; {'one child' if moves == 1 else f'up to {moves} children'} at once, by"
+            f" {options.child_choice}, placed by {options.placement}."
         )
 
 

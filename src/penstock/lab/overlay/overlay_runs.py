@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import random
 from abc import ABC, abstractmethod
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -21,9 +22,13 @@ from penstock.overlay import (
     Placement,
 )
 from penstock.overlay.baselines import SienaNetwork
+from penstock.overlay.child_link import ChildLink
 from penstock.overlay.interest import OverlayDocument
+from penstock.overlay.membership import Membership
 from penstock.overlay.simulation import Simulator
+from penstock.overlay.tree_overlap import TreeOverlap
 from penstock.overlay.tree_picture import PicturePeer, TreePicture, picture_of
+from penstock.overlay.window_bitmap import WindowBitmap
 
 SOURCE = "source"
 SETTLE_SECONDS = 100.0
@@ -39,8 +44,11 @@ OUR_THRESHOLD = 0.05
 OUR_EXAMINATIONS = 8
 """Examinations of a peer's overhead in an interval of reorganisation, by our policy."""
 
+OUR_MOVES = 3
+"""Children that are asked to move at once, by our policy."""
+
 PICTURE_DOCUMENTS = 50
-"""Documents after which the first picture is taken."""
+"""Documents after which the first picture is taken, unless a peer has moved by then."""
 
 
 class Policy(StrEnum):
@@ -69,6 +77,9 @@ class RunConfiguration(ABC):
     window: int = 200
     policy: Policy = Policy.NONE
     seed: int = 1
+    primed_documents: int = 0
+    """Documents that are published while peers join and are not measured. Without any, nobody has
+    statistics before the last join, so that the structure of queries decides all of them."""
 
     @abstractmethod
     def model(self) -> InterestModel:
@@ -82,6 +93,16 @@ class RunConfiguration(ABC):
     def stream(self) -> Iterator[OverlayDocument]:
         """The documents: the same for all policies and for the baseline."""
 
+    @abstractmethod
+    def priming(self) -> Iterator[OverlayDocument]:
+        """The documents that are published during the joins, of the distribution that the stream
+        begins with."""
+
+    @property
+    def displaces(self) -> bool:
+        """Whether a peer that moves by path cost may take the place of another."""
+        return True
+
     def peer_options(self) -> PeerOptions:
         """Settings of all peers. One document is published per second of virtual time."""
         is_ours = self.policy is Policy.OURS
@@ -94,7 +115,7 @@ class RunConfiguration(ABC):
             ),
             overhead_threshold=OUR_THRESHOLD if is_ours else self.threshold,
             examinations=OUR_EXAMINATIONS if is_ours else 1,
-            moves_per_round=3 if is_ours else 1,
+            moves_per_round=OUR_MOVES if is_ours else 1,
             placement=Placement.PATH_COST if is_ours else Placement.OVERHEAD,
             child_choice=ChildChoice.MARGINAL if is_ours else ChildChoice.LEAST_OVERLAP,
             limits=PeerLimits(window_documents=self.window, buffer_documents=400),
@@ -122,25 +143,65 @@ class OverlayRun:
     late_overhead: float = 0.0
     """System overhead over the second half of the run."""
 
+    first_overhead: float = 0.0
+    """System overhead over the first documents, as many as the window has."""
+
+    joined_depths: list[int] = field(default_factory=list)
+    """Depth of each node after the joins, the largest first."""
+
+    extraneous: int = 0
+    """Transfers of documents to peers that do not subscribe to them."""
+
     interior_overhead: float = 0.0
     """Mean over the nodes that received extraneous documents."""
 
     depths: list[float] = field(default_factory=list)
-    """Weighted average depth of each node, the largest first."""
+    """Average depth of each node weighted by the documents that were delivered, the largest
+    first."""
+
+    received_depths: list[float] = field(default_factory=list)
+    """The same weighted by the documents that the node received, which is the paper's weight."""
 
     over_time: list[tuple[int, float]] = field(default_factory=list)
     """Documents published, and the mean overhead of nodes that have any, since the last point."""
 
     moves: list[Move] = field(default_factory=list)
+    """Moves whose effect on the peer that was left could be measured."""
+
+    parent_changes: int = 0
+    """All moves."""
+
     pictures: list[TreePicture] = field(default_factory=list)
-    """The tree when the first statistics are there, and at the end."""
+    """The tree as the joins made it, with the last statistics before the first move, and the one at
+    the end."""
 
     messages: dict[str, int] = field(default_factory=dict)
 
     @property
     def mean_depth(self) -> float:
-        """Mean of the weighted average depths."""
+        """Mean of the average depths weighted by deliveries."""
         return sum(self.depths) / len(self.depths)
+
+    @property
+    def mean_received_depth(self) -> float:
+        """Mean of the average depths weighted by receipts."""
+        return sum(self.received_depths) / len(self.received_depths)
+
+
+class _WithoutDisplacement(TreeOverlap):
+    """The overlap of a peer whose children are in nobody's way: no search displaces them."""
+
+    __slots__ = ()
+
+    def added_by(self, child: ChildLink, bitmap: WindowBitmap) -> float | None:
+        """Infinite, so that the place of the child costs more than any other."""
+        return math.inf
+
+
+def _end_displacement(membership: Membership) -> None:
+    """Nobody takes the place of a child of this peer."""
+    # The class alone, so that its random numbers and statistics stay as they are.
+    membership.overlap.__class__ = _WithoutDisplacement
 
 
 class _Observer:
@@ -150,9 +211,27 @@ class _Observer:
         self._simulator = simulator
         self.published = 0
         self.depth_sums: defaultdict[str, list[int]] = defaultdict(lambda: [0, 0])
-        self._parents: dict[str, str] = {}
+        """By peer: sum of the depths at its deliveries, and their number."""
+        self.received_sums: defaultdict[str, list[int]] = defaultdict(lambda: [0, 0])
+        """The same of the documents that it received."""
+        self._parents = {
+            name: parent
+            for name, peer in simulator.peers.items()
+            if (parent := peer.memberships[SOURCE].parent) is not None
+        }
+        self.parent_changes = 0
         self.moved_from: defaultdict[str, list[tuple[int, int, int]]] = defaultdict(list)
         """By peer: documents published, received and extraneous when a child left it."""
+
+    def observe_receipts(self) -> None:
+        """A document has reached everybody: count it at the depth that each peer has now."""
+        peers = self._simulator.peers
+        for name, traffic in self._simulator.traffic.items():
+            sums = self.received_sums[name]
+            received = traffic.received - sums[1]
+            if received:
+                sums[0] += received * len(peers[name].memberships[SOURCE].path)
+                sums[1] = traffic.received
 
     def __call__(self, name: str, output: PeerOutput, now: float) -> None:
         if type(output) is Deliver:
@@ -162,6 +241,7 @@ class _Observer:
         elif type(output) is Connected:
             left = self._parents.get(name)
             self._parents[name] = output.parent
+            self.parent_changes += left not in (None, output.parent)
             if left is not None and left not in (output.parent, SOURCE):
                 traffic = self._simulator.traffic[left]
                 self.moved_from[left].append((self.published, traffic.received, traffic.extraneous))
@@ -170,23 +250,22 @@ class _Observer:
 def run_overlay(configuration: RunConfiguration, *, points: int = 50) -> OverlayRun:
     """Peers join one after the other, then documents are published."""
     simulator = Simulator(configuration.model(), seed=configuration.seed, keeps_logs=False)
+    names = [f"p{number}" for number in range(configuration.nodes)]
+    _join(simulator, configuration, names)
     observer = _Observer(simulator)
     simulator.outputs.append(observer)
-    options = configuration.peer_options()
-    simulator.add_source(SOURCE, options)
-    names = [f"p{number}" for number in range(configuration.nodes)]
-    for name, interest in zip(names, configuration.interests(), strict=True):
-        simulator.add_peer(name, SOURCE, interest, options)
-        simulator.run(until=simulator.now + JOIN_SECONDS)
-    simulator.run(until=simulator.now + SETTLE_SECONDS)
     run = OverlayRun(configuration)
+    depths = (len(simulator.peers[name].memberships[SOURCE].path) for name in names)
+    run.joined_depths = sorted(depths, reverse=True)
     interval = max(1, configuration.documents // points)
     before = dict.fromkeys(names, (0, 0))
     half = (0, 0)
+    joined_tree = _picture(simulator, "after the joins")
     for number, document in enumerate(configuration.stream(), 1):
         simulator.publish(SOURCE, document)
         observer.published = number
         simulator.run(until=simulator.now + 1.0)
+        observer.observe_receipts()
         if number % interval == 0:
             shares = []
             for name in names:
@@ -199,10 +278,39 @@ def run_overlay(configuration: RunConfiguration, *, points: int = 50) -> Overlay
             run.over_time.append((number, sum(shares) / len(shares) if shares else 0.0))
         if number == configuration.documents // 2:
             half = _totals(simulator)
-        if number in {PICTURE_DOCUMENTS, configuration.documents}:
-            run.pictures.append(_picture(simulator, f"after {number:,} documents"))
+        if number == min(configuration.window, configuration.documents):
+            received, extraneous = _totals(simulator)
+            run.first_overhead = extraneous / max(1, received)
+        if number <= PICTURE_DOCUMENTS and not observer.parent_changes:
+            joined_tree = _picture(simulator, f"after the joins and {number:,} documents")
+    run.pictures = [
+        joined_tree,
+        _picture(simulator, f"after {configuration.documents:,} documents"),
+    ]
     _measure(run, simulator, observer, names, half)
     return run
+
+
+def _join(simulator: Simulator, configuration: RunConfiguration, names: Sequence[str]) -> None:
+    """Peers join one after the other; meanwhile unmeasured documents are published, if any."""
+    options = configuration.peer_options()
+    simulator.add_source(SOURCE, options)
+    priming = enumerate(configuration.priming(), 1)
+    published = 0
+    for number, interest in enumerate(configuration.interests()):
+        while published < configuration.primed_documents * number // configuration.nodes:
+            published, document = next(priming)
+            simulator.publish(SOURCE, document)
+        simulator.add_peer(names[number], SOURCE, interest, options)
+        simulator.run(until=simulator.now + JOIN_SECONDS)
+    for _, document in priming:
+        simulator.publish(SOURCE, document)
+    if not configuration.displaces:
+        for peer in simulator.peers.values():
+            _end_displacement(peer.memberships[SOURCE])
+    simulator.run(until=simulator.now + SETTLE_SECONDS)
+    for traffic in simulator.traffic.values():
+        traffic.received = traffic.extraneous = 0
 
 
 def _picture(simulator: Simulator, title: str) -> TreePicture:
@@ -232,12 +340,13 @@ def _measure(
     positive = [each for each in overheads if each > 0]
     run.interior_overhead = sum(positive) / len(positive) if positive else 0.0
     received, extraneous = _totals(simulator)
+    run.extraneous = extraneous
     run.system_overhead = extraneous / max(1, received)
     run.late_overhead = (extraneous - half[1]) / max(1, received - half[0])
-    run.depths = sorted(
-        (total / count for total, count in observer.depth_sums.values()), reverse=True
-    )
+    run.depths = _averages(observer.depth_sums)
+    run.received_depths = _averages(observer.received_sums)
     run.messages = dict(simulator.messages)
+    run.parent_changes = observer.parent_changes
     moves = []
     for name, events in observer.moved_from.items():
         last = simulator.traffic[name]
@@ -249,6 +358,10 @@ def _measure(
                 ratio = (after[1] / after[0]) / (before[1] / before[0])
                 moves.append(Move(event[0], ratio))
     run.moves = sorted(moves, key=lambda move: move.document)
+
+
+def _averages(sums: Mapping[str, Sequence[int]]) -> list[float]:
+    return sorted((total / count for total, count in sums.values() if count), reverse=True)
 
 
 @dataclass(frozen=True, slots=True)

@@ -62,7 +62,7 @@ class XmlConfiguration(RunConfiguration):
 
     @property
     def _evaluated(self) -> EvaluatedData:
-        return evaluated(self.data, self.documents, self.nodes)
+        return evaluated(self.data, self.documents + self.primed_documents, self.nodes)
 
     def model(self) -> PatternModel:
         """XPath queries, with the matcher of the data."""
@@ -74,4 +74,8 @@ class XmlConfiguration(RunConfiguration):
 
     def stream(self) -> Iterator[Document]:
         """The documents, which are the same objects in every run."""
-        return iter(self._evaluated.documents)
+        return iter(self._evaluated.documents[: self.documents])
+
+    def priming(self) -> Iterator[Document]:
+        """The documents after those of the stream, which does not depend on them therefore."""
+        return iter(self._evaluated.documents[self.documents :])
