@@ -6,109 +6,28 @@ depends on another. Seeds vary everything at random: the overlay, and the data w
 
 from __future__ import annotations
 
-import math
-import statistics
 import tempfile
-from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Final
-
-import pyarrow as pa
 
 from penstock.lab.bench.machine_description import this_machine
 from penstock.lab.bench.report import Progress
-from penstock.lab.experiment_tables import Cell, Chart, ExperimentResults, ResultTable
-from penstock.lab.overlay.bucket_configuration import BucketConfiguration
-from penstock.lab.overlay.overlay_runs import OverlayRun, Policy, RunConfiguration, run_overlay
-from penstock.lab.overlay.run_store import RunStore
-from penstock.lab.overlay.xml_configuration import XmlConfiguration
+from penstock.lab.experiment_tables import ExperimentResults
+from penstock.lab.overlay.overlay_runs import Policy
+from penstock.lab.overlay.sweep_rows import (
+    BUCKETS,
+    RESULT_SCHEMA,
+    SIENA_LINES,
+    SPARK_SCHEMA,
+    SweepResult,
+    SweepRow,
+    measure,
+)
+from penstock.lab.overlay.sweep_tables import SweepTables
 from penstock.lab.overlay.xml_data import XML_DATA
 from penstock.pipeline.numbered_tasks import NumberedTasks
 from penstock.pipeline.session import session
-
-BUCKETS: Final = "buckets"
-
-STUDENT: Final = (12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262)
-"""The 97.5% quantiles of Student's t with 1, 2, ... degrees of freedom."""
-
-NORMAL: Final = 1.96
-"""The same for more degrees of freedom, slightly too small."""
-
-
-@dataclass(frozen=True, slots=True)
-class SweepRow:
-    """A configuration and seed."""
-
-    data: str
-    """``buckets``, or the name of a set of XML data."""
-
-    policy: str
-    fan_out: int
-    nodes: int
-    documents: int
-    seed: int
-
-    def configuration(self) -> RunConfiguration:
-        """What to run."""
-        if self.data == BUCKETS:
-            return BucketConfiguration(
-                nodes=self.nodes,
-                documents=self.documents,
-                fan_out=self.fan_out,
-                policy=Policy(self.policy),
-                seed=self.seed,
-            )
-        [data] = [each for each in XML_DATA if each.name == self.data]
-        return XmlConfiguration(
-            data=replace(data, seed=self.seed),
-            nodes=self.nodes,
-            documents=self.documents,
-            fan_out=self.fan_out,
-            policy=Policy(self.policy),
-            seed=self.seed,
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class SweepResult:
-    """What was measured in a row."""
-
-    number: int
-    overhead: float
-    late_overhead: float
-    depth: float
-    moves: int
-    messages: int
-
-
-_FIELDS: Final[dict[str, pa.DataType]] = {
-    "number": pa.int64(),
-    "overhead": pa.float64(),
-    "late_overhead": pa.float64(),
-    "depth": pa.float64(),
-    "moves": pa.int64(),
-    "messages": pa.int64(),
-}
-RESULT_SCHEMA: Final = pa.schema(_FIELDS)
-SPARK_SCHEMA: Final = (
-    "number long, overhead double, late_overhead double, depth double, moves long, messages long"
-)
-
-
-def measure(number: int, row: SweepRow, finished: Path | None = None) -> SweepResult:
-    """Run one row, or read its result if it is finished."""
-    runs: RunStore[RunConfiguration, OverlayRun] = RunStore(run_overlay, finished)
-    found = runs(row.configuration())
-    return SweepResult(
-        number,
-        found.system_overhead,
-        found.late_overhead,
-        found.mean_depth,
-        len(found.moves),
-        sum(found.messages.values()),
-    )
 
 
 def run_rows(
@@ -128,29 +47,6 @@ def run_rows(
 
 
 @dataclass(frozen=True, slots=True)
-class Estimate:
-    """A mean over seeds, and half the width of its 95% confidence interval."""
-
-    mean: float
-    half_width: float
-
-
-def estimate(values: Sequence[float]) -> Estimate:
-    """Mean and confidence interval by Student's t; of one value it is unknown.
-
-    >>> found = estimate([1.0, 2.0, 3.0])
-    >>> found.mean, round(found.half_width, 2)
-    (2.0, 2.48)
-    """
-    mean = statistics.fmean(values)
-    if len(values) < 2:
-        return Estimate(mean, math.inf)
-    degrees = len(values) - 1
-    quantile = STUDENT[degrees - 1] if degrees <= len(STUDENT) else NORMAL
-    return Estimate(mean, quantile * statistics.stdev(values) / math.sqrt(len(values)))
-
-
-@dataclass(frozen=True, slots=True)
 class SweepScale:
     """The sizes of a sweep."""
 
@@ -167,7 +63,7 @@ class SweepScale:
             for seed in self.seeds
             for data in (BUCKETS, *(each.name for each in XML_DATA))
             for fan_out in self.fan_outs
-            for policy in Policy
+            for policy in (*Policy, *SIENA_LINES)
         ]
 
 
@@ -186,43 +82,14 @@ def run(*, quick: bool, progress: Progress, finished: Path | None = None) -> Exp
         session(master=None, remote=None, settings={}, log=Path(folder) / "spark.log") as spark,
     ):
         results = run_rows(NumberedTasks(spark), rows, finished)
-    return ExperimentResults("codd-sweep", quick, this_machine(), (table_of(scale, rows, results),))
-
-
-def table_of(
-    scale: SweepScale, rows: Sequence[SweepRow], results: Sequence[SweepResult]
-) -> ResultTable:
-    """Overhead by data, fan-out and policy, with confidence intervals."""
-    groups: defaultdict[tuple[str, int], defaultdict[str, list[float]]] = defaultdict(
-        lambda: defaultdict(list)
+    note = (
+        f"{scale.nodes} nodes, {scale.documents:,} documents, {len(scale.seeds)} seeds of the"
+        " overlay, the data and the queries; one task a configuration and seed."
     )
-    for row, result in zip(rows, results, strict=True):
-        groups[row.data, row.fan_out][row.policy].append(result.overhead)
-    table: list[tuple[Cell, ...]] = []
-    for (data, fan_out), by_policy in groups.items():
-        cells: list[Cell] = [data, fan_out]
-        for policy in Policy:
-            found = estimate(by_policy[policy])
-            cells += [found.mean, found.half_width]
-        ratios = [
-            ours / paper
-            for ours, paper in zip(by_policy[Policy.OURS], by_policy[Policy.PAPER], strict=True)
-        ]
-        found = estimate(ratios)
-        cells += [found.mean, found.half_width]
-        table.append(tuple(cells))
-    columns = ["data", "fan-out"]
-    for policy in Policy:
-        columns += [str(policy), f"{policy} ±"]
-    columns += ["ours relative to the paper's", "relative ±"]
-    return ResultTable(
-        "fan-out",
-        "System overhead by fan-out, mean over seeds and half the 95% confidence interval",
-        tuple(columns),
-        tuple(table),
-        (
-            f"{scale.nodes} nodes, {scale.documents:,} documents, {len(scale.seeds)} seeds of the"
-            " overlay, the data and the queries; one task a configuration and seed.",
-        ),
-        Chart("data", "fan-out", tuple(Policy), "overhead", one_scale=True),
+    tables = SweepTables(rows, results, note)
+    return ExperimentResults(
+        "codd-sweep",
+        quick,
+        this_machine(),
+        (tables.by_fan_out(), tables.measures(), tables.claims()),
     )
