@@ -28,6 +28,7 @@ MAY_USE: dict[str, set[str]] = {
     "subscription_store": {"xpath"},
     "tokenizer": set(),
     "dispatch": {
+        "document_tree",
         "events",
         "label_paths",
         "reader",

@@ -1,5 +1,5 @@
 //! Documents that can be read more than once: the engine reads first; verification and fragment
-//! cutting read again.
+//! cutting read again. A tree is replayed as the reader would read it.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
@@ -7,13 +7,14 @@ use std::path::Path;
 
 use tempfile::SpooledTempFile;
 
+use crate::document_tree::DocumentTree;
 use crate::events::Handler;
 use crate::reader::{ReadError, Reader, Summary};
 
 /// Bytes of a stream that are spooled in memory; a longer stream spills to disk.
 const SPOOLED_BYTES_MAX: usize = 1 << 20;
 
-/// The bytes of one document.
+/// One document: its bytes, or its tree.
 pub enum DocumentSource<'a> {
     /// Bytes in memory.
     Bytes(&'a [u8]),
@@ -21,6 +22,8 @@ pub enum DocumentSource<'a> {
     File(&'a Path),
     /// A stream, spooled during the first reading.
     Stream(SpooledStream<'a>),
+    /// A tree. The spans of its events identify nodes, they are no offsets.
+    Tree(&'a DocumentTree),
 }
 
 /// A stream and the bytes already read from it.
@@ -39,7 +42,8 @@ impl<'a> DocumentSource<'a> {
         })
     }
 
-    /// Number of bytes; a stream is spooled to count them, up to `bytes_max` and one more.
+    /// Number of bytes; a stream is spooled to count them, up to `bytes_max` and one more. For a tree, the
+    /// size of what is replayed.
     pub(crate) fn count_bytes(&mut self, bytes_max: u64) -> io::Result<u64> {
         match self {
             DocumentSource::Bytes(bytes) => Ok(bytes.len() as u64),
@@ -53,6 +57,7 @@ impl<'a> DocumentSource<'a> {
                 }
                 spooled.spool.seek(SeekFrom::End(0))
             }
+            DocumentSource::Tree(tree) => Ok(tree.replayed_bytes()),
         }
     }
 
@@ -83,6 +88,9 @@ impl<'a> DocumentSource<'a> {
                     reader.read_stream(&mut spooled.spool, handler)
                 }
             },
+            DocumentSource::Tree(tree) => {
+                tree.replay_as(reader, handler).map_err(ReadError::Refusal)
+            }
         }
     }
 }

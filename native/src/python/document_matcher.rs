@@ -8,6 +8,7 @@ use pyo3::prelude::*;
 use pyo3::PyClassInitializer;
 
 use super::buffers::{BufferBytes, Chunks, Documents};
+use super::document_tree::DocumentTree;
 use super::label_paths::LabelPaths;
 use super::outcomes::{batch_tuple, of_file, outcome, with_ids, BatchTuple, OutcomeTuple};
 use crate::dispatch::batch::match_all;
@@ -114,6 +115,17 @@ impl DocumentMatcher {
             &mut DocumentSource::stream(Box::new(Chunks::new(chunks)?)),
             &header,
         )
+    }
+
+    /// Matches a document tree without writing it.
+    #[pyo3(signature = (tree, header=Vec::new()))]
+    fn match_tree(
+        &self,
+        py: Python<'_>,
+        tree: &DocumentTree,
+        header: Vec<HeaderField>,
+    ) -> PyResult<OutcomeTuple> {
+        self.outcome(py, &mut DocumentSource::Tree(&tree.0), &header)
     }
 
     /// Matches documents stored in one buffer at `offsets` (64-bit, one more than documents), with

@@ -164,7 +164,7 @@ impl TreeView {
 
 /// A document whose nodes have identities and can be changed.
 #[pyclass(module = "penstock._native")]
-pub struct DocumentTree(Tree);
+pub struct DocumentTree(pub(super) Tree);
 
 #[pymethods]
 impl DocumentTree {

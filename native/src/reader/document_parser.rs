@@ -4,6 +4,7 @@ use crate::events::{Attribute, Handler};
 
 use super::char_classes::floor_char_boundary;
 use super::doctype::{self, Doctype};
+use super::element_path::element_path;
 use super::input::Encoding;
 use super::input_window::InputWindow;
 use super::name_table::{NameTable, QNameId};
@@ -28,9 +29,6 @@ pub(super) enum Phase {
     /// After the end.
     Done,
 }
-
-/// Names in the path of an error; those in the middle of a longer path are omitted.
-const PATH_NAMES_MAX: usize = 32;
 
 /// An open element.
 #[derive(Clone, Copy, Debug)]
@@ -100,21 +98,10 @@ impl DocumentParser {
         self.encoding = encoding;
     }
 
-    /// The open elements as a path of names as written, for errors: `/a/p:b`. If there are more than
-    /// [`PATH_NAMES_MAX`], those in the middle are omitted.
+    /// The open elements as a path, for errors.
     pub(super) fn path(&self) -> String {
-        let omitted = self.open.len().saturating_sub(PATH_NAMES_MAX);
-        let first = PATH_NAMES_MAX / 2;
-        let mut path = String::new();
-        for (number, open) in self.open.iter().enumerate() {
-            if omitted == 0 || number < first || number >= first + omitted {
-                path.push('/');
-                path.push_str(self.name_table.text(open.name));
-            } else if number == first {
-                path.push_str("/…");
-            }
-        }
-        path
+        let names = self.open.iter();
+        element_path(names.map(|open| self.name_table.text(open.name)))
     }
 
     /// Parses as much of the window as possible; returns how many bytes that is.

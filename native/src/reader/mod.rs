@@ -22,12 +22,14 @@ mod content;
 mod doctype;
 mod document_parser;
 mod document_stream;
+mod element_path;
 mod entities;
 pub(crate) mod error_codes;
 mod input;
 mod input_window;
 mod limits;
 mod markup_tokenizer;
+mod name_interner;
 mod name_table;
 mod parse_error;
 mod partial_token;
@@ -57,8 +59,10 @@ use text_position::TextPosition;
 
 pub(crate) use char_classes::{is_char, is_name, is_name_char, is_space};
 pub(crate) use document_stream::DocumentStream;
+pub(crate) use element_path::element_path;
 pub(crate) use input::decode;
 pub use limits::Limits;
+pub(crate) use name_interner::NameInterner;
 pub(crate) use used_prefixes::visit_prefixes;
 
 /// What to do with document type declarations.
@@ -217,6 +221,26 @@ impl Reader {
     ) -> Result<Summary, ReadError> {
         let stream = self.open_stream(source)?;
         let result = self.read_windows(stream, handler);
+        self.finish(result)
+    }
+
+    /// The limits on documents.
+    pub(crate) fn limits(&self) -> &Limits {
+        &self.parser.options.limits
+    }
+
+    /// Lets `send` send the events of a document that is not text to a handler. The names in its events
+    /// are those of this reader, as if it had read the document.
+    pub(crate) fn replay(
+        &mut self,
+        send: impl FnOnce(NameInterner<'_>) -> Result<Summary, Refusal>,
+    ) -> Result<Summary, Refusal> {
+        self.parser.name_table.begin();
+        let sent = send(NameInterner(&mut self.parser.name_table));
+        let result = sent.map(|summary| {
+            self.parser.summary = summary;
+            summary.bytes
+        });
         self.finish(result)
     }
 

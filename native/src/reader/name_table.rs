@@ -244,6 +244,16 @@ impl NameTable {
         Ok(name)
     }
 
+    /// The id of an expanded name, which is added if it is new.
+    pub(super) fn intern_expanded(&mut self, uri: &str, local: &str) -> ParseResult<NameId> {
+        let before = self.names.len();
+        let name = self.names.intern(uri, local);
+        if self.names.len() > before {
+            self.add_bytes(uri.len() + local.len())?;
+        }
+        Ok(name)
+    }
+
     /// Starts a tag with attributes.
     pub(super) fn begin_tag(&mut self) {
         self.tag += 1;

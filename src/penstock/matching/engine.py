@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from os import PathLike
-from typing import Final, NamedTuple, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, TypeAlias
 
 import pyarrow as pa
 
@@ -23,6 +23,9 @@ from penstock.matching.answers import Answer, Form
 from penstock.matching.header_tests import NO_FIELDS, HeaderFields
 from penstock.matching.label_paths import LabelPaths
 from penstock.matching.results import NO_WORK, Explanation, Handles, IndexStats, Work
+
+if TYPE_CHECKING:
+    from penstock._native import DocumentTree
 
 Buffer: TypeAlias = bytes | bytearray | memoryview
 """The bytes of a document."""
@@ -48,6 +51,17 @@ KEYWORD_ENGINES = ("postings", "kemb", "kale", "slca", "reference")
 ``reference``         Python on a tree, by definition; slow, the oracle of tests
 ====================  ============================================================================
 """
+
+
+class TreeDocument(Protocol):
+    """A document as a tree of the native core."""
+
+    @property
+    def core(self) -> DocumentTree:
+        """The tree in the native core."""
+
+    def canonical_xml(self) -> bytes:
+        """The document as canonical XML."""
 
 
 class WorkCounters(Protocol):

@@ -14,8 +14,9 @@ from penstock.documents import Document, Fragment, Header
 from penstock.errors import DocumentError, error
 from penstock.language.source_position import utf8_size
 from penstock.matching.batch import BatchMatches, BinaryArray, match_batch
-from penstock.matching.engine import Buffer, EngineMatcher, Outcome
+from penstock.matching.engine import Buffer, EngineMatcher, Outcome, TreeDocument
 from penstock.matching.header_tests import NO_FIELDS, HeaderFields, fields_of
+from penstock.matching.native_base import NativeMatcherBase
 from penstock.matching.results import Counters, Explanation, Matches, ResolvedIds
 
 PIPE_CHUNK_BYTES: Final = 1 << 16
@@ -165,6 +166,31 @@ class Matcher:
         if fragments:
             return self.match(b"".join(chunks), fragments=True, header=header)
         return self._matches(self._engine.match_chunks(chunks, self._fields(header)), None)
+
+    def match_tree(
+        self, tree: TreeDocument, *, header: Header | HeaderFields | None = None
+    ) -> Matches:
+        """Match a document that is held as a tree, such as a
+        :class:`~penstock.sync.DocumentTree`.
+
+        The matches are those of its canonical XML. Native engines receive the events of the tree
+        itself, so nothing is written or parsed; of the reader's limits, those on depth and names
+        apply.
+
+        Examples
+        --------
+        >>> from penstock import SubscriptionIndex
+        >>> from penstock.sync import DocumentTree
+        >>> index = SubscriptionIndex()
+        >>> index.add("cheap", "//product[price < 10]")
+        >>> tree = DocumentTree.read(b"<catalogue><product><price>8</price></product></catalogue>")
+        >>> index.matcher().match_tree(tree).ids
+        ('cheap',)
+        """
+        engine, fields = self._engine, self._fields(header)
+        if isinstance(engine, NativeMatcherBase):
+            return self._matches(engine.match_tree(tree, fields), None)
+        return self._matches(engine.match(tree.canonical_xml(), fields), None)
 
     def match_batch(
         self, documents: BinaryArray, headers: Sequence[Header | HeaderFields] = ()

@@ -11,7 +11,13 @@ import pyarrow as pa
 from penstock.documents import Context, Span, Summary
 from penstock.errors import DocumentError, EngineError, IndexFileError, QueryError, Where
 from penstock.language.source_position import position_of, utf8_size
-from penstock.matching.engine import BatchOutcome, Buffer, Outcome, WorkCounters
+from penstock.matching.engine import (
+    BatchOutcome,
+    Buffer,
+    Outcome,
+    TreeDocument,
+    WorkCounters,
+)
 from penstock.matching.header_tests import NO_FIELDS, HeaderFields, is_testable
 from penstock.matching.label_paths import LabelPaths
 from penstock.matching.limits import LABEL_PATHS_MAX
@@ -104,6 +110,10 @@ class NativeMatcherBase:
     def match_chunks(self, chunks: Iterable[Buffer], header: HeaderFields = NO_FIELDS) -> Outcome:
         """Match a document that arrives in chunks."""
         return outcome_of(*self.core.match_chunks(chunks, native_header(header)))
+
+    def match_tree(self, tree: TreeDocument, header: HeaderFields = NO_FIELDS) -> Outcome:
+        """Match a document tree by replaying it; it is neither written nor parsed."""
+        return outcome_of(*self.core.match_tree(tree.core, native_header(header)))
 
     def match_batch(
         self, documents: pa.LargeBinaryArray, headers: Sequence[HeaderFields] = ()

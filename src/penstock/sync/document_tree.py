@@ -154,6 +154,11 @@ class DocumentTree:
         tree.apply_patch(snapshot)
         return tree
 
+    @property
+    def core(self) -> _native.DocumentTree:
+        """The tree in the native core, for matchers."""
+        return self._native
+
     def __len__(self) -> int:
         """The number of nodes, deleted ones included."""
         return len(self._native)
