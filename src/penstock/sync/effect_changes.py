@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Final
 
 from penstock.sync.affected.change import Change, ContentNode, LabelPath, TouchedNode
 from penstock.sync.document_tree import DOCUMENT, DocumentTree, NodeId, NodeKind
+from penstock.sync.limits import LISTED_CONTENT_MAX
 from penstock.sync.operations import (
     Copy,
     CopyAttribute,
@@ -19,9 +19,6 @@ from penstock.sync.operations import (
     SetAttribute,
     SetValue,
 )
-
-LISTED_CONTENT_MAX: Final = 1_000
-"""Nodes of a subtree whose label paths are listed; of larger ones, everything counts as touched."""
 
 
 def apply_observed(

@@ -72,6 +72,10 @@ CACHED_VIEW_NODES_MAX: Final = 5_000_000
 """Nodes of the restrictions that a server keeps for the next round; beyond it, the oldest are
 evaluated again."""
 
+LISTED_CONTENT_MAX: Final = 1_000
+"""Nodes of a subtree whose label paths are listed in the search for affected clients; of a larger
+one, everything counts as touched, and more clients are found in vain."""
+
 DIFFERENCE_NODES_MAX: Final = 2_000_000
 """Nodes of a document that is compared with an edited one; beyond it, the edited file is refused
 with ``update.limit``."""
