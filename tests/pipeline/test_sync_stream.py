@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -16,6 +19,7 @@ from penstock.pipeline.sync_stream import _SERVERS, SyncProcessor
 from penstock.sync import Client, Server, SyncSubscription
 from penstock.sync.message_codec import decode_messages, encode_request
 from support.contracts.native_engines import needs_native
+from support.fixtures.repository import SOURCE
 
 pytestmark = needs_native
 
@@ -116,6 +120,51 @@ def test_a_server_in_memory_is_not_used_for_another_state() -> None:
     assert not client.pending
 
 
+@pytest.mark.parametrize("is_restored", [False, True])
+def test_connected_clients_are_sent_what_affects_them(is_restored: bool) -> None:
+    tester = TwsTester(SyncProcessor())
+    writer = Client("writer", SyncSubscription("/menu/dish"))
+    readers = [
+        Client("connected", SyncSubscription("/menu/dish[1]")),
+        Client("asking", SyncSubscription("/menu/dish[1]")),
+        Client("unaffected", SyncSubscription("//price")),
+    ]
+    run(tester, [row(0, content=DOCUMENT)])
+    clones = [
+        connected_row(position, client, is_connected=client.name != "asking")
+        for position, client in enumerate((writer, *readers))
+    ]
+    for client, answer in zip((writer, *readers), run(tester, clones), strict=True):
+        receive(client, answer)
+    for number in range(3):
+        if is_restored:
+            _SERVERS.clear()
+        writer.update(f"/menu/dish[1]/*!update('{number}')")
+        answer, pushed = run(tester, [connected_row(10 + number, writer)])
+        receive(writer, answer)
+        assert (pushed["position"], pushed["client"]) == (None, "connected")
+        # The client sends nothing: what it was sent last is what the next message builds on.
+        receive(readers[0], pushed)
+        assert readers[0].canonical_xml() == b"<menu><dish>%d</dish></menu>" % number
+        assert readers[0].version == number + 1
+    # Its own requests are answered as any, and end the connection unless they say otherwise.
+    (answer,) = run(tester, [row(20, request=encode_request(readers[0].request()))])
+    assert answer["position"] == 20
+    if is_restored:
+        _SERVERS.clear()
+    writer.update("/menu/dish[1]/*!update('last')")
+    answers = run(tester, [connected_row(21, writer)])
+    assert [answer["client"] for answer in answers] == ["writer"]
+    assert tester.peekMapState("connected", ("menu",)).keys() == {("writer",), ("unaffected",)}
+
+
+def connected_row(position: int, client: Client, *, is_connected: bool = True) -> Row:
+    request = encode_request(client.request())
+    return Row(
+        document="menu", position=position, request=request, content=None, connected=is_connected
+    )
+
+
 def test_what_is_refused_fails_nothing_else() -> None:
     tester = TwsTester(SyncProcessor())
     clone = encode_request(Client("one", SyncSubscription("/*")).request())
@@ -169,3 +218,71 @@ def test_a_batch_that_is_executed_again_counts_once(spark: SparkSession, tmp_pat
         assert client.canonical_xml().count(b"broth") == 1
     finally:
         spark.conf.unset("spark.sql.streaming.stateStore.providerClass")
+
+
+def test_a_table_of_requests_is_a_history(spark: SparkSession) -> None:
+    spark.conf.set("spark.sql.streaming.stateStore.providerClass", ROCKSDB)
+    try:
+        clients, rows = example_history()
+        columns = f"{SCHEMA}, connected BOOLEAN"
+        found = synchronise_documents(spark.createDataFrame(rows, columns)).collect()
+    finally:
+        spark.conf.unset("spark.sql.streaming.stateStore.providerClass")
+    answers = {answer["position"]: answer for answer in found}
+    assert sorted(answers) == [1, 2]
+    for client, position in zip(clients, (1, 2), strict=True):
+        receive(client, answers[position])
+        assert client.canonical_xml() == DOCUMENT
+
+
+def example_history() -> tuple[list[Client], list[Row]]:
+    """Two clients that clone a document."""
+    clients = [Client(name, SyncSubscription("/menu/dish")) for name in ("one", "two")]
+    created = Row(document="menu", position=0, request=None, content=DOCUMENT, connected=None)
+    clones = [connected_row(position, client) for position, client in enumerate(clients, start=1)]
+    return clients, [created, *clones]
+
+
+CONNECT_SCRIPT = """
+from pyspark.sql import SparkSession
+from penstock.pipeline import synchronise_documents
+from penstock.sync import Client, SyncSubscription
+from penstock.sync.message_codec import decode_messages, encode_request
+
+spark = SparkSession.builder.remote("local[1]").getOrCreate()
+assert "connect" in type(spark).__module__
+spark.conf.set("spark.sql.shuffle.partitions", "1")
+spark.conf.set(
+    "spark.sql.streaming.stateStore.providerClass",
+    "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider",
+)
+client = Client("one", SyncSubscription("/menu/dish"))
+rows = [
+    ("menu", 0, None, b"<menu><dish>soup</dish></menu>"),
+    ("menu", 1, encode_request(client.request()), None),
+]
+columns = "document STRING, position LONG, request BINARY, content BINARY"
+(answer,) = synchronise_documents(spark.createDataFrame(rows, columns)).collect()
+for message in decode_messages(bytes(answer["messages"])):
+    client.receive(message)
+print(client.canonical_xml().decode())
+spark.stop()
+"""
+
+
+def test_a_table_of_requests_on_spark_connect() -> None:
+    pytest.importorskip("grpc", reason="Spark Connect needs grpcio")
+    done = subprocess.run(
+        [sys.executable, "-c", CONNECT_SCRIPT],
+        env={
+            **os.environ,
+            "PYTHONPATH": str(SOURCE),
+            "PYSPARK_PYTHON": sys.executable,
+            "SPARK_LOCAL_IP": "127.0.0.1",
+        },
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines()[-1] == "<menu><dish>soup</dish></menu>"

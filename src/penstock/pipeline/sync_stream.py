@@ -33,8 +33,8 @@ from penstock.sync.message_codec import (
     encode_messages,
     encode_record,
 )
-from penstock.sync.messages import Request
-from penstock.sync.request_round import run_round
+from penstock.sync.messages import Message, Request
+from penstock.sync.request_round import Round, run_round
 from penstock.sync.server_state import Checkpoint, ClientRecord
 
 
@@ -46,7 +46,8 @@ class _LogOptions(TypedDict):
 MESSAGES: Final = (
     "document STRING, position LONG, client STRING, messages BINARY, code STRING, message STRING"
 )
-"""Columns of the result: the answer to the request with this position, or why it was refused."""
+"""Columns of the result: the answer to the request with this position, or why it was refused. A
+message that a connected client did not request has no position."""
 
 _LOG_OPTIONS: Final[_LogOptions] = {
     "horizon": STREAM_HORIZON_ENTRIES,
@@ -63,12 +64,15 @@ def synchronise_documents(requests: DataFrame) -> DataFrame:
         Columns: ``document``, a name; ``position``, a number by which the requests of a document
         are ordered within a micro-batch; ``request``, an encoded request
         (:func:`penstock.sync.message_codec.encode_request`); ``content``, the XML document that
-        creates the document, in rows without a request.
+        creates the document, in rows without a request; optionally ``connected``, whether the
+        client of the request is also sent what it does not request, until a request of its that
+        is not connected.
 
     Returns
     -------
-    A row for each request: ``messages``, encoded, or ``code`` and ``message`` of the error. Clients
-    that requested nothing are not sent anything.
+    A row for each request: ``messages``, encoded, or ``code`` and ``message`` of the error. And a
+    row without ``position`` for each connected client that requested nothing in the round and that
+    an update affects.
 
     Notes
     -----
@@ -96,6 +100,8 @@ class SyncProcessor(StatefulProcessor):
         # state variable is a request to the JVM.
         self._entries = handle.getMapState("entries", "version LONG", "entries BINARY")
         self._clients = handle.getMapState("clients", "name STRING", "record BINARY")
+        # The connected clients, and the version that the last message brings each to.
+        self._connected = handle.getMapState("connected", "name STRING", "sent LONG")
 
     def handleInputRows(  # noqa: N802
         self,
@@ -106,27 +112,27 @@ class SyncProcessor(StatefulProcessor):
         """Runs rounds with the requests of a micro-batch."""
         (document,) = key
         ordered = sorted(rows, key=lambda row: (row["request"] is not None, row["position"]))
-        server = self._open(document)
+        opened = self._open(document)
         is_new = False
         for row in (row for row in ordered if row["request"] is None):
             try:
-                if server is not None:
+                if opened is not None:
                     raise error("sync.document", "the document exists")
                 content = bytes(row["content"] or b"")
-                server = Server.of_document(content, **_LOG_OPTIONS)
+                opened = _OpenDocument(Server.of_document(content, **_LOG_OPTIONS))
                 is_new = True
             except PenstockError as refused:
                 yield _refusal(document, row, refused)
         waiting = [row for row in ordered if row["request"] is not None]
         for start in range(0, len(waiting), SYNC_ROUND_REQUESTS_MAX):
-            yield from _answers(document, server, waiting[start : start + SYNC_ROUND_REQUESTS_MAX])
-        if server is not None and (is_new or waiting):
-            self._store(document, server)
+            yield from _answers(document, opened, waiting[start : start + SYNC_ROUND_REQUESTS_MAX])
+        if opened is not None and (is_new or waiting):
+            self._store(document, opened)
 
     def close(self) -> None:
         """Nothing is open."""
 
-    def _open(self, document: str) -> Server | None:
+    def _open(self, document: str) -> _OpenDocument | None:
         """The server of the stored state; from memory if it is the one that wrote that."""
         if not self._head.exists():
             return None
@@ -144,10 +150,14 @@ class SyncProcessor(StatefulProcessor):
             {name: _client(bytes(record)) for (name,), (record,) in self._clients.iterator()},
             next_replica,
         )
-        return Server(state, **_LOG_OPTIONS)
+        opened = _OpenDocument(Server(state, **_LOG_OPTIONS))
+        for (name,), (sent,) in self._connected.iterator():
+            opened.server.connect(name, sent)
+            opened.connected[name] = sent
+        return opened
 
-    def _store(self, document: str, server: Server) -> None:
-        changes: StateChanges = server.take_changes()
+    def _store(self, document: str, opened: _OpenDocument) -> None:
+        changes: StateChanges = opened.server.take_changes()
         if changes.entries:
             last = changes.entries[-1].version
             self._entries.updateValue((last,), (encode_entries(tuple(changes.entries)),))
@@ -162,6 +172,11 @@ class SyncProcessor(StatefulProcessor):
                 self._clients.removeKey((name,))
             else:
                 self._clients.updateValue((name,), (encode_record(record),))
+        for name in sorted(opened.take_changed()):
+            if name in opened.connected:
+                self._connected.updateValue((name,), (opened.connected[name],))
+            else:
+                self._connected.removeKey((name,))
         next_replica = changes.next_replica
         if next_replica is None:
             next_replica = self._head.get()[0] if self._head.exists() else 1  # type: ignore[index]
@@ -169,46 +184,84 @@ class SyncProcessor(StatefulProcessor):
         # that failed has changed the server, but not the state.
         writer = secrets.token_hex(16)
         self._head.update((next_replica, writer))
-        _SERVERS.put(document, (writer, server))
+        _SERVERS.put(document, (writer, opened))
 
 
-def _answers(document: str, server: Server | None, rows: Sequence[Any]) -> Iterator[Row]:
+class _OpenDocument:
+    """The server of a document and its connected clients."""
+
+    def __init__(self, server: Server) -> None:
+        self.server = server
+        self.connected: dict[str, int] = {}
+        """The version that the last message brings each connected client to."""
+        self._changed: set[str] = set()
+
+    def run_round(self, requests: Sequence[tuple[Request, bool]]) -> Round:
+        """Runs a round with requests, each with whether its client stays connected."""
+        # The last request of a client counts.
+        stays = {request.client: is_connected for request, is_connected in requests}
+        done = run_round(
+            self.server,
+            [request for request, _ in requests],
+            connected=[name for name, is_connected in stays.items() if is_connected],
+        )
+        for name in (*stays, *(message.client for message in done.pushed)):
+            sent = self.server.sent_version(name)
+            if sent is None:
+                known = self.connected.pop(name, None)
+                self._changed.update(() if known is None else (name,))
+            elif self.connected.get(name) != sent:
+                self.connected[name] = sent
+                self._changed.add(name)
+        return done
+
+    def take_changed(self) -> set[str]:
+        """The clients whose connection or version has changed since the last call."""
+        changed, self._changed = self._changed, set()
+        return changed
+
+
+def _answers(document: str, opened: _OpenDocument | None, rows: Sequence[Any]) -> Iterator[Row]:
     decoded: list[tuple[Any, Request]] = []
     for row in rows:
         try:
-            if server is None:
+            if opened is None:
                 raise error("sync.document", "there is no such document")
             decoded.append((row, decode_request(bytes(row["request"]))))
         except PenstockError as refused:
             yield _refusal(document, row, refused)
-    if server is None or not decoded:
+    if opened is None or not decoded:
         return
-    done = run_round(server, [request for _, request in decoded])
+    done = opened.run_round(
+        [(request, bool(getattr(row, "connected", None))) for row, request in decoded]
+    )
     for (row, request), answer in zip(decoded, done.answers, strict=True):
         if isinstance(answer, PenstockError):
             yield _refusal(document, row, answer)
         else:
-            yield _row(document, row, request.client, bytearray(encode_messages(answer)))
+            yield _row(document, row["position"], request.client, answer)
+    for message in done.pushed:
+        yield _row(document, None, message.client, (message,))
 
 
 def _refusal(document: str, row: Any, refused: PenstockError) -> Row:  # noqa: ANN401
-    return _row(document, row, None, None, code=refused.code, message=refused.message)
+    return _row(document, row["position"], None, code=refused.code, message=refused.message)
 
 
 def _row(
     document: str,
-    row: Any,  # noqa: ANN401
+    position: int | None,
     client: str | None,
-    messages: bytearray | None,
+    messages: tuple[Message, ...] | None = None,
     *,
     code: str | None = None,
     message: str | None = None,
 ) -> Row:
     return Row(
         document=document,
-        position=row["position"],
+        position=position,
         client=client,
-        messages=messages,
+        messages=None if messages is None else bytearray(encode_messages(messages)),
         code=code,
         message=message,
     )
@@ -224,20 +277,21 @@ class _CachedServers:
     """Servers of this worker by document, with the name under which each wrote the state."""
 
     def __init__(self) -> None:
-        self._servers: OrderedDict[str, tuple[str, Server]] = OrderedDict()
+        self._servers: OrderedDict[str, tuple[str, _OpenDocument]] = OrderedDict()
         self._sizes: dict[str, int] = {}
         self._size = 0
 
-    def take(self, document: str) -> tuple[str, Server] | None:
+    def take(self, document: str) -> tuple[str, _OpenDocument] | None:
         """Removes a server: whoever takes it is going to change it."""
         self._size -= self._sizes.pop(document, 0)
         return self._servers.pop(document, None)
 
-    def put(self, document: str, server: tuple[str, Server]) -> None:
+    def put(self, document: str, opened: tuple[str, _OpenDocument]) -> None:
         """Adds a server, and drops the oldest beyond the limit."""
         self.take(document)
-        size = len(server[1].tree) + len(server[1].log)
-        self._servers[document] = server
+        server = opened[1].server
+        size = len(server.tree) + len(server.log)
+        self._servers[document] = opened
         self._sizes[document] = size
         self._size += size
         while self._size > CACHED_SYNC_NODES_MAX:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Protocol
 
@@ -186,6 +186,11 @@ class Server:
         """What the server knows of a client."""
         return self._clients.get(name)
 
+    @property
+    def clients(self) -> Collection[ClientRecord]:
+        """What the server knows of its clients."""
+        return self._clients.values()
+
     def take_changes(self) -> StateChanges:
         """What a store has to write before the messages of the next round are sent."""
         changes, self._changes = self._changes, StateChanges()
@@ -213,6 +218,20 @@ class Server:
     def disconnect(self, client: str) -> None:
         """A client cannot be reached; it is sent nothing until its next request."""
         self._sessions.pop(client, None)
+
+    def connect(self, client: str, sent: int) -> None:
+        """A client can be reached again, after the server was restored; the last message to it
+        brings it to the version ``sent``."""
+        if client in self._clients:
+            session = self._session(client)
+            session.is_online = True
+            session.sent = sent
+
+    def sent_version(self, client: str) -> int | None:
+        """The version that the last message brings a connected client to, if it arrives; ``None``
+        for others."""
+        session = self._sessions.get(client)
+        return session.sent if session is not None and session.is_online else None
 
     def remove(self, client: str) -> None:
         """A client leaves for good."""
