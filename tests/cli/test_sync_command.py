@@ -181,6 +181,7 @@ def test_an_address_that_is_taken(server: RunningSyncServer) -> None:
         (("serve", "--store", "s", "--listen", "unix:x"), "a host and a port"),
         (("serve", "--store", "s", "--tls-key", "menu.xml"), "a certificate and its key"),
         (("serve", "--store", "s", "--basex", "unix:x"), "a host and a port"),
+        (("serve", "--store", "s", "--metrics", "unix:x"), "served over TCP"),
         (("serve", "--store", "s", "--basex", "127.0.0.1:1984"), "password of the user"),
         (("clone", "http://127.0.0.1:1/a", "--namespace", "p"), "is not PREFIX=URI"),
     ],
@@ -241,3 +242,60 @@ def test_following_prints_changes_at_once_until_it_is_stopped(url: str) -> None:
         process.kill()
         process.wait()
     assert (process.returncode, errors) == (0, "stopped\n")
+
+
+def test_a_clone_gets_another_part(url: str) -> None:
+    ada = clone(url, "ada")
+    sync("edit", "-f", "ada", "/menu/dish[1]/*!update('pie')")
+    done = sync("subscribe", "/menu/dish[1]", "-f", "ada")
+    suspended, summary = done.out.splitlines()
+    assert suspended.startswith("suspended: /menu/dish[1]/text()")
+    assert summary == "version 0, file changed, 1 statement to push"
+    assert "soup" in ada.read_text()
+    assert "stew" not in ada.read_text()
+    assert "/menu/dish[1]: version 0" in sync("status", "-f", "ada").out
+    # What was changed before is pushed all the same.
+    assert sync("push", "-f", "ada", "--json").rows[-1]["decided"] == 1
+    (row,) = sync("subscribe", "//dish[1]/*", "--language", "xql", "-f", "ada", "--json").rows
+    assert (row["type"], row["file_changed"], row["cloned_again"]) == ("subscribe", True, False)
+    assert "pie" in ada.read_text()
+    assert "soup" not in ada.read_text()
+    before = ada.read_text()
+    refused = penstock("sync", "subscribe", "//dish[", "-f", "ada")
+    assert refused.code == 3
+    assert sync("pull", "-f", "ada").out.endswith("file unchanged\n")
+    assert ada.read_text() == before
+    kinds = [row["kind"] for row in sync("log", "-f", "ada", "--json").rows]
+    assert kinds.count("subscribe") == 2
+
+
+def test_a_subscription_is_changed_when_the_server_is_back(folder: Path) -> None:
+    store = folder / "store"
+    store.mkdir()
+    Path("ada.token").write_text(create_token(store, "ada"))
+    with running_sync_server(store, {"menu": folder / "menu.xml"}) as running:
+        ada = clone(str(running.url("menu")), "ada")
+    refused = penstock("sync", "subscribe", "//dish[1]", "-f", "ada")
+    assert "[sync.unreachable]" in refused.err
+    assert ada.read_text() == DOCUMENT
+    assert "/*: version 0" in sync("status", "-f", "ada").out
+
+
+def test_clones_are_listed_and_forgotten(url: str) -> None:
+    clone(url, "ada")
+    clone(url, "bob")
+    token = ("--token-file", "ada.token")
+    (row,) = sync("clones", url, *token, "--json").rows
+    assert row["client"].startswith("ada/desk-")
+    assert (row["version"], row["query"]) == (0, "/*")
+    assert sync("clones", url, *token).out == f"{row['client']}  version 0, /*\n"
+    assert "forgotten" in sync("forget", url, row["client"], *token).err
+    assert sync("clones", url, *token).out == ""
+    refused = penstock("sync", "forget", url, row["client"], *token)
+    assert refused.code == 3
+    assert "[sync.client-unknown]" in refused.err
+    (other,) = sync("clones", url, "--token-file", "bob.token", "--json").rows
+    refused = penstock("sync", "forget", url, other["client"], *token)
+    assert "[sync.client-name]" in refused.err
+    # The folder can be read and pulled, but it has to be cloned again to push.
+    assert sync("pull", "-f", "ada", "--json").rows[-1]["cloned_again"]

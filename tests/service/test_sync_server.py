@@ -16,7 +16,7 @@ import httpx
 import pytest
 
 from penstock.errors import PenstockError, error
-from penstock.links import ClientTls, ServerTls
+from penstock.links import ClientTls, ServerTls, TcpAddress
 from penstock.service.sync import SyncConnection
 from penstock.service.sync.document_engine import DocumentEngine
 from penstock.service.sync.document_service import DocumentService
@@ -24,7 +24,7 @@ from penstock.service.sync.document_stores import SqliteStores
 from penstock.service.sync.tokens import TokenVerifier, create_token, read_accounts, revoke_token
 from penstock.sync import Client, Server, SyncSubscription
 from penstock.sync.message_codec import decode_messages, encode_request
-from penstock.sync.messages import CloneAnswer, CloneRequest
+from penstock.sync.messages import CloneAgain, CloneAnswer, CloneRequest
 from support.contracts.native_engines import needs_native
 from support.links.certificates import Authority
 from support.service.running_sync_server import RunningSyncServer, running_sync_server
@@ -541,3 +541,103 @@ def test_damaged_rows_are_reported(store: Path, used_store: bytes, damage: str) 
 
 def test_json_of_errors_is_an_object(http: httpx.Client) -> None:
     assert set(json.loads(http.get("/documents/x").text)) == {"error"}
+
+
+# Clones
+
+
+def test_clones_are_listed_and_forgotten(
+    store: Path, document: Path, server: RunningSyncServer, token: str
+) -> None:
+    other = create_token(store, "bob")
+    clients = {name: Client(name, SyncSubscription("//product")) for name in ("ada/a", "ada/b")}
+    with SyncConnection(server.url(), token=token) as ada:
+        for client in clients.values():
+            (message,) = ada.exchange(client.request())
+            client.receive(message)
+        assert [(each.client, each.version, each.query) for each in ada.clones()] == [
+            ("ada/a", 0, "//product"),
+            ("ada/b", 0, "//product"),
+        ]
+        with SyncConnection(server.url(), token=other) as bob:
+            assert bob.clones() == []
+            with pytest.raises(PenstockError) as refused:
+                bob.forget("ada/a")
+            assert refused.value.code == "sync.client-name"
+        ada.forget("ada/a")
+        assert [each.client for each in ada.clones()] == ["ada/b"]
+        with pytest.raises(PenstockError) as refused:
+            ada.forget("ada/a")
+        assert refused.value.code == "sync.client-unknown"
+        # A clone that comes back all the same is told to clone again.
+        (message,) = ada.exchange(clients["ada/a"].request())
+        assert isinstance(message, CloneAgain)
+
+
+def test_a_forgotten_clone_stays_forgotten_after_a_restart(
+    store: Path, document: Path, token: str
+) -> None:
+    with (
+        running_sync_server(store, {"catalogue": document}) as running,
+        SyncConnection(running.url(), token=token) as ada,
+    ):
+        ada.exchange(Client("ada/a", SyncSubscription("/*")).request())
+        ada.forget("ada/a")
+    with (
+        running_sync_server(store) as running,
+        SyncConnection(running.url(), token=token) as ada,
+    ):
+        assert ada.clones() == []
+
+
+# Metrics
+
+
+def test_metrics_count_what_happens(
+    store: Path, document: Path, token: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("penstock.sync.server.CLIENTS_MAX", 2)
+    free = TcpAddress("127.0.0.1", 0)
+    with running_sync_server(store, {"catalogue": document}, metrics=free) as running:
+        place = running.serving.metrics
+        assert place is not None
+
+        def metric(name: str) -> int:
+            text = httpx.get(f"http://{place}/metrics", trust_env=False).text
+            start = f'penstock_sync_{name}{{document="catalogue"}} '
+            (line,) = (line for line in text.splitlines() if line.startswith(start))
+            assert f"# HELP penstock_sync_{name} " in text
+            return int(line.removeprefix(start))
+
+        assert metric("clients") == metric("rounds_total") == metric("streams") == 0
+        with SyncConnection(running.url(), token=token) as connection:
+            readers = [Client(f"ada/{name}", SyncSubscription("/*")) for name in "ab"]
+            for reader in readers:
+                (message,) = connection.exchange(reader.request())
+                reader.receive(message)
+            stream = connection.stream("ada/b")
+            assert next(stream) is None
+            connection.exchange(readers[1].request())
+            readers[0].update("//product/*!update('Teapot')")
+            connection.exchange(readers[0].request())
+            assert next(stream) is not None
+            assert metric("streams") == metric("pushed_messages_total") == 1
+            with pytest.raises(PenstockError):
+                connection.exchange(Client("ada/c", SyncSubscription("/*")).request())
+        assert (metric("clients"), metric("version")) == (2, 1)
+        assert (metric("requests_total"), metric("refused_requests_total")) == (5, 1)
+        assert metric("rounds_total") == 5
+        assert metric("log_entries") == 1
+        assert metric("nodes") > 2
+        assert metric("waiting_requests") == metric("lost_streams_total") == 0
+
+
+def test_an_address_for_metrics_that_is_taken(store: Path, document: Path, token: str) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        address = TcpAddress("127.0.0.1", taken.getsockname()[1])
+        with (
+            pytest.raises(PenstockError) as refused,
+            running_sync_server(store, {"catalogue": document}, metrics=address),
+        ):
+            pass
+    assert refused.value.code == "sync.listen"

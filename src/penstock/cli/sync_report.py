@@ -35,7 +35,8 @@ def show_synchronisation(done: Synchronisation, *, command: str, as_json: bool) 
         parts.append(f"{plural(done.decided, 'statement')} pushed")
     if done.is_cloned_again:
         parts.append("cloned again")
-    parts.append("the file has changes of others" if done.is_file_changed else "file unchanged")
+    changed = "file changed" if command == "subscribe" else "the file has changes of others"
+    parts.append(changed if done.is_file_changed else "file unchanged")
     if done.pending:
         parts.append(f"{plural(done.pending, 'statement')} to push")
     print_line(", ".join(parts))

@@ -80,6 +80,11 @@ ERRORS: dict[str, ErrorSpec] = {
         "the name of a client does not belong to the account of its token",
         "Clone again with the token of this account.",
     ),
+    "sync.client-unknown": ErrorSpec(
+        SyncError,
+        "a server has no clone of this name",
+        "List your clones of the document with `penstock sync clones URL`.",
+    ),
     "sync.insecure": ErrorSpec(
         SyncError,
         "clients, tokens or documents would not be protected",

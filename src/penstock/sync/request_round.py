@@ -9,6 +9,7 @@ from penstock.errors import PenstockError
 from penstock.sync.affected_search import IndexedClients
 from penstock.sync.messages import Message, Request
 from penstock.sync.server import Server
+from penstock.sync.subscription import SyncSubscription
 
 
 @dataclass(slots=True)
@@ -65,7 +66,12 @@ def run_round(
 
 def _receive(server: Server, request: Request) -> None:
     if request.subscription is not None:
-        # What cannot be compiled or indexed is refused before the server records it.
-        _ = request.subscription.compiled
-        IndexedClients().add(request.client, request.subscription)
+        # Before the server records it.
+        require_usable(request.subscription)
     server.receive(request)
+
+
+def require_usable(subscription: SyncSubscription) -> None:
+    """Raises if a subscription cannot be compiled or indexed."""
+    _ = subscription.compiled
+    IndexedClients().add("", subscription)

@@ -36,6 +36,7 @@ def running_sync_server(
     insecure: bool = False,
     tls: ServerTls | None = None,
     basex: BasexServer | None = None,
+    metrics: TcpAddress | None = None,
 ) -> Iterator[RunningSyncServer]:
     """Runs a server for the context; raises what it raises."""
     options = ServeOptions(
@@ -45,6 +46,7 @@ def running_sync_server(
         insecure=insecure,
         tls=tls,
         basex=basex,
+        metrics=metrics,
     )
     started: Queue[tuple[Serving, asyncio.AbstractEventLoop, asyncio.Event] | BaseException]
     started = Queue()

@@ -7,6 +7,8 @@ GET       ``/documents``                    the documents, as JSON
 GET       ``/documents/NAME``               the document's version and the account, as JSON
 POST      ``/documents/NAME/requests``      an encoded request; the answer is encoded messages
 GET       ``/documents/NAME/messages``      server-sent events: messages to the client ``?client=``
+GET       ``/documents/NAME/clients``       the account's clones, as JSON
+DELETE    ``/documents/NAME/clients``       removes the clone ``?client=``
 ========  ================================  =======================================================
 
 An error is a JSON object with its code, message and hint.
@@ -17,6 +19,7 @@ from __future__ import annotations
 import asyncio
 import base64
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from dataclasses import asdict
 from typing import Final
 
 from starlette.applications import Starlette
@@ -44,6 +47,7 @@ _STATUS: Final = {
     "sync.token": 401,
     "sync.client-name": 403,
     "sync.document": 404,
+    "sync.client-unknown": 404,
     "sync.request-slow": 408,
     "sync.request-bytes": 413,
     "sync.streams": 503,
@@ -79,6 +83,8 @@ class SyncApplication:
             ("/documents/{name}", self._describe, "GET"),
             ("/documents/{name}/requests", self._receive, "POST"),
             ("/documents/{name}/messages", self._stream, "GET"),
+            ("/documents/{name}/clients", self._clones, "GET"),
+            ("/documents/{name}/clients", self._forget, "DELETE"),
         )
         return Starlette(
             routes=[
@@ -136,6 +142,22 @@ class SyncApplication:
         _check_client(decoded.client, account)
         messages = await service.answer(decoded)
         return Response(await service.encode(messages), media_type=CONTENT_TYPE)
+
+    async def _clones(self, request: Request) -> Response:
+        account = self._account(request)
+        service = self._service(request, account)
+        found = await service.clones(f"{account}/" if account else "")
+        return JSONResponse(
+            {"version": service.version, "clients": [asdict(each) for each in found]}
+        )
+
+    async def _forget(self, request: Request) -> Response:
+        account = self._account(request)
+        service = self._service(request, account)
+        client = request.query_params.get("client", "")
+        _check_client(client, account)
+        await service.forget(client)
+        return JSONResponse({"forgotten": client})
 
     async def _stream(self, request: Request) -> Response:
         account = self._account(request)

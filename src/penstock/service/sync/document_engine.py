@@ -3,13 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 
 from penstock.errors import PenstockError, error
+from penstock.service.sync.clone_description import CloneDescription
 from penstock.service.sync.document_stores import DocumentStores
 from penstock.sync import Server, StoredState
 from penstock.sync.messages import Request
 from penstock.sync.request_round import Round, run_round
 from penstock.workspace.sync_store import SyncStore
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentStatus:
+    """The size of a document's state."""
+
+    version: int
+    nodes: int
+    """Nodes of the document, with deleted ones that are kept."""
+    log_entries: int
+    clients: int
 
 
 class DocumentEngine:
@@ -61,12 +74,33 @@ class DocumentEngine:
         """The version of the document."""
         return self._server.version
 
+    def status(self) -> DocumentStatus:
+        """The size of the state."""
+        server = self._server
+        return DocumentStatus(
+            server.version, len(server.tree), len(server.log), len(server.clients)
+        )
+
+    def clones(self, prefix: str) -> list[CloneDescription]:
+        """The clones whose names begin so, in order."""
+        found = [
+            CloneDescription(each.client, each.version, each.subscription.query)
+            for each in self._server.clients
+            if each.client.startswith(prefix)
+        ]
+        return sorted(found, key=lambda each: each.client)
+
+    def knows(self, client: str) -> bool:
+        """Whether the server knows a client."""
+        return self._server.client(client) is not None
+
     def run(
         self,
         requests: Sequence[Request],
         *,
         connected: Collection[str] = (),
         left: Collection[str] = (),
+        forgotten: Collection[str] = (),
     ) -> Round:
         """Runs a round. When it returns, what it acknowledges is stored.
 
@@ -78,6 +112,8 @@ class DocumentEngine:
             Clients that can be sent messages that they did not request.
         left
             Clients that cannot any more.
+        forgotten
+            Clients that left for good.
 
         Raises
         ------
@@ -86,6 +122,8 @@ class DocumentEngine:
         SyncError
             ``sync.basex``, ``sync.basex-changed``: likewise.
         """
+        for client in forgotten:
+            self._server.remove(client)
         done = run_round(self._server, requests, connected=connected, left=left)
         self._store.write(self._server.take_changes())
         return done

@@ -5,12 +5,16 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any
 
 from penstock.errors import PenstockError, error
-from penstock.service.sync.document_engine import DocumentEngine
+from penstock.service.sync.clone_description import CloneDescription
+from penstock.service.sync.document_engine import DocumentEngine, DocumentStatus
 from penstock.service.sync.limits import SYNC_STREAM_MESSAGES_MAX, SYNC_STREAMS_MAX
 from penstock.sync.message_codec import decode_request, encode_messages
 from penstock.sync.messages import Message, Request
+from penstock.sync.request_round import Round
 
 Answer = asyncio.Future[tuple[Message, ...]]
 
@@ -42,6 +46,19 @@ class MessageStream:
         return None if self.is_ended else await self._messages.get()
 
 
+@dataclass(slots=True)
+class ServiceCounters:
+    """What a document's service has done since it was started."""
+
+    rounds: int = 0
+    requests: int = 0
+    refused_requests: int = 0
+    pushed_messages: int = 0
+    """Messages put into streams."""
+    lost_streams: int = 0
+    """Streams that ended because their clients were too slow."""
+
+
 class DocumentService:
     """Takes requests while a round is being executed, and executes the next round with them.
 
@@ -55,6 +72,9 @@ class DocumentService:
         self._requests: deque[tuple[Request, Answer]] = deque()
         self._streams: dict[str, MessageStream] = {}
         self._left: list[str] = []
+        self._forgotten: list[tuple[str, asyncio.Future[bool]]] = []
+        self.counters = ServiceCounters()
+        self._status = engine.status()
         self._wake = asyncio.Event()
         self._is_closing = False
 
@@ -62,6 +82,43 @@ class DocumentService:
     def version(self) -> int:
         """The version of the document."""
         return self._engine.version
+
+    @property
+    def status(self) -> DocumentStatus:
+        """The size of the document's state after the last round."""
+        return self._status
+
+    @property
+    def stream_count(self) -> int:
+        """The number of connected clients."""
+        return len(self._streams)
+
+    @property
+    def waiting_count(self) -> int:
+        """The number of requests that wait for the next round."""
+        return len(self._requests)
+
+    async def clones(self, prefix: str) -> list[CloneDescription]:
+        """The clones whose names begin so."""
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._executor, self._engine.clones, prefix)
+
+    async def forget(self, client: str) -> None:
+        """Removes a client that does not come back, when that is stored.
+
+        Raises
+        ------
+        SyncError
+            ``sync.client-unknown``: there is no such client. ``sync.stopping``: the server stops.
+        """
+        if self._is_closing:
+            raise error("sync.stopping", "the server is stopping")
+        future: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
+        future.add_done_callback(lambda done: done.cancelled() or done.exception())
+        self._forgotten.append((client, future))
+        self._wake.set()
+        if not await future:
+            raise error("sync.client-unknown", f"the server has no clone `{client}`")
 
     async def answer(self, request: Request) -> tuple[Message, ...]:
         """The messages that answer a request, when what they acknowledge is stored.
@@ -121,35 +178,50 @@ class DocumentService:
 
     async def run(self) -> None:
         """Executes rounds until :meth:`close`; raises if one fails."""
-        while self._requests or not self._is_closing:
-            if not self._requests:
+        while self._requests or self._forgotten or not self._is_closing:
+            if not self._requests and not self._forgotten:
                 self._wake.clear()
                 await self._wake.wait()
                 continue
             taken = list(self._requests)
             self._requests.clear()
+            forgotten, self._forgotten = self._forgotten, []
             try:
-                await self._run_round(taken)
+                await self._run_round(taken, forgotten)
             except BaseException:
                 self._is_closing = True
-                for _, future in (*taken, *self._requests):
+                waiting: list[asyncio.Future[Any]] = [
+                    future for _, future in (*taken, *forgotten, *self._requests, *self._forgotten)
+                ]
+                for future in waiting:
                     if not future.done():
                         future.set_exception(error("sync.stopping", "the server has failed"))
                 raise
 
-    async def _run_round(self, taken: list[tuple[Request, Answer]]) -> None:
+    async def _run_round(
+        self,
+        taken: list[tuple[Request, Answer]],
+        forgotten: list[tuple[str, asyncio.Future[bool]]],
+    ) -> None:
         left, self._left = self._left, []
         requests = [request for request, _ in taken]
         connected = frozenset(self._streams)
+        names = [client for client, _ in forgotten]
+
+        def run() -> tuple[list[bool], Round, DocumentStatus]:
+            known = [self._engine.knows(client) for client in names]
+            done = self._engine.run(requests, connected=connected, left=left, forgotten=names)
+            return known, done, self._engine.status()
+
         loop = asyncio.get_running_loop()
-        done = await loop.run_in_executor(
-            self._executor, lambda: self._engine.run(requests, connected=connected, left=left)
-        )
+        known, done, self._status = await loop.run_in_executor(self._executor, run)
+        self._count(done)
         for message in done.pushed:
             stream = self._streams.get(message.client)
             if stream is not None:
                 stream.put(message)
                 if stream.is_ended:
+                    self.counters.lost_streams += 1
                     self.close_stream(stream)  # its reader may never notice
         for (_, future), answer in zip(taken, done.answers, strict=True):
             if future.done():
@@ -158,6 +230,18 @@ class DocumentService:
                 future.set_exception(answer)
             else:
                 future.set_result(answer)
+        for (_, removal), was_known in zip(forgotten, known, strict=True):
+            if not removal.done():
+                removal.set_result(was_known)
+
+    def _count(self, done: Round) -> None:
+        self.counters.rounds += 1
+        self.counters.requests += len(done.answers)
+        refused = sum(isinstance(answer, PenstockError) for answer in done.answers)
+        self.counters.refused_requests += refused
+        self.counters.pushed_messages += sum(
+            message.client in self._streams for message in done.pushed
+        )
 
     def close(self) -> None:
         """Ends all streams, and lets :meth:`run` end when the requests so far are answered."""

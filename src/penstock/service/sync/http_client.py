@@ -12,7 +12,7 @@ import json
 import random
 import ssl
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from types import TracebackType
@@ -22,6 +22,7 @@ import httpx
 
 from penstock.errors import ERRORS, PenstockError, error
 from penstock.links import BackOff
+from penstock.service.sync.clone_description import CloneDescription
 from penstock.service.sync.limits import (
     SYNC_ANSWER_BYTES_MAX,
     SYNC_ANSWER_SECONDS_MAX,
@@ -129,6 +130,25 @@ class SyncConnection:
                 return DocumentDescription(version, account)
         raise error("sync.unreachable", f"{self.url} is not a document of a sync server")
 
+    def clones(self) -> list[CloneDescription]:
+        """The clones of the document that the account has, in order of their names."""
+        answer = self._retry(lambda: self._read("GET", "/clients"))
+        match _json(answer):
+            case {"clients": list(rows)}:
+                return [_clone_description(row) for row in rows]
+        raise error("sync.unreachable", f"{self.url} is not a document of a sync server")
+
+    def forget(self, client: str) -> None:
+        """Removes a clone of the account from the server.
+
+        Raises
+        ------
+        SyncError
+            ``sync.client-unknown``: the server has no such clone.
+        """
+        # Not repeated: a second attempt could not distinguish its own success.
+        self._read("DELETE", "/clients", params={"client": client}, limit=_DESCRIPTION_BYTES_MAX)
+
     def exchange(self, request: Request) -> tuple[Message, ...]:
         """Sends a request; returns the messages that answer it.
 
@@ -186,9 +206,11 @@ class SyncConnection:
         part: str,
         *,
         content: bytes | None = None,
+        params: Mapping[str, str] | None = None,
         limit: int = SYNC_ANSWER_BYTES_MAX,
     ) -> bytes:
-        with self._translating(), self._open(method, part, content=content) as answer:
+        opened = self._open(method, part, content=content, params=params)
+        with self._translating(), opened as answer:
             self._check(answer)
             return _limited(answer, limit)
 
@@ -247,6 +269,13 @@ def _json(data: bytes) -> object:
         return json.loads(data)
     except (ValueError, RecursionError):
         return None
+
+
+def _clone_description(row: object) -> CloneDescription:
+    match row:
+        case {"client": str(client), "version": int(version), "query": str(query)}:
+            return CloneDescription(client, version, query)
+    raise error("sync.unreachable", "the server describes a clone in an unknown form")
 
 
 def _decode_event(data: str) -> tuple[Message, ...]:

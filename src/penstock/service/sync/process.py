@@ -17,12 +17,14 @@ import uvicorn
 from penstock.errors import error
 from penstock.links import ServerTls, TcpAddress
 from penstock.service.addresses import is_loopback
+from penstock.service.metrics import MetricsServer
 from penstock.service.sync.application import SyncApplication
 from penstock.service.sync.document_engine import DocumentEngine
 from penstock.service.sync.document_service import DocumentService
 from penstock.service.sync.document_stores import BasexStores, DocumentStores, SqliteStores
 from penstock.service.sync.http_protocol import TimedHttpProtocol
 from penstock.service.sync.limits import SYNC_CONNECTIONS_MAX, SYNC_DOCUMENTS_MAX
+from penstock.service.sync.metrics import metrics_text
 from penstock.service.sync.server_url import DOCUMENT_NAME
 from penstock.service.sync.tokens import TokenVerifier, read_accounts
 from penstock.workspace.basex_session import BasexServer
@@ -47,6 +49,8 @@ class ServeOptions:
     plaintext: bool = False
     """Whether addresses that other machines reach are served without TLS."""
     tls: ServerTls | None = None
+    metrics: TcpAddress | None = None
+    """Where to serve metrics over HTTP, without tokens, if anywhere."""
     basex: BasexServer | None = None
     """Keeps the documents; by default, the folder does."""
 
@@ -75,6 +79,7 @@ class Serving:
     """Versions of the documents."""
     restored: frozenset[str]
     """Documents that were stored already."""
+    metrics: TcpAddress | None = None
 
 
 class _Server(uvicorn.Server):
@@ -166,6 +171,11 @@ async def _serve(
             ssl_context_factory=None if tls is None else lambda _config, _default: tls,
         )
     )
+    try:
+        metrics = await _serve_metrics(services, options.metrics)
+    except BaseException:
+        listening.close()
+        raise
     rounds = [asyncio.create_task(service.run()) for service in services.values()]
     serving = asyncio.create_task(server.serve(sockets=[listening]))
     stopping = asyncio.create_task(stop.wait())
@@ -173,10 +183,13 @@ async def _serve(
         scheme = "http" if tls is None else "https"
         shown = f"[{host}]" if ":" in host else host
         versions = {name: service.version for name, service in services.items()}
-        on_serving(Serving(f"{scheme}://{shown}:{port}", versions, restored))
+        place = None if metrics is None else metrics.address
+        on_serving(Serving(f"{scheme}://{shown}:{port}", versions, restored, place))
         await asyncio.wait({stopping, serving, *rounds}, return_when=asyncio.FIRST_COMPLETED)
     finally:
         stopping.cancel()
+        if metrics is not None:
+            await metrics.close()
         for service in services.values():
             service.close()
         server.should_exit = True
@@ -185,6 +198,23 @@ async def _serve(
     for result in results:
         if isinstance(result, BaseException):
             raise result
+
+
+async def _serve_metrics(
+    services: Mapping[str, DocumentService], address: TcpAddress | None
+) -> MetricsServer | None:
+    if address is None:
+        return None
+
+    async def text() -> str:
+        return metrics_text(services)
+
+    server = MetricsServer(text)
+    try:
+        await server.start(address)
+    except OSError as problem:
+        raise error("sync.listen", f"cannot listen on {address}: {problem.strerror}") from None
+    return server
 
 
 def _tls_context(tls: ServerTls) -> ssl.SSLContext:

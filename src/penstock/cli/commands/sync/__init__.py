@@ -5,6 +5,7 @@ from __future__ import annotations
 import typer
 
 from penstock.cli.commands.sync.clone import clone
+from penstock.cli.commands.sync.clones import clones, forget
 from penstock.cli.commands.sync.diff import diff
 from penstock.cli.commands.sync.edit import edit
 from penstock.cli.commands.sync.log import log
@@ -12,6 +13,7 @@ from penstock.cli.commands.sync.pull import pull
 from penstock.cli.commands.sync.push import push
 from penstock.cli.commands.sync.serve import serve
 from penstock.cli.commands.sync.status import status
+from penstock.cli.commands.sync.subscribe import subscribe
 from penstock.cli.commands.sync.token import token_app
 from penstock.cli.commands.sync.undo import redo, undo
 
@@ -33,4 +35,7 @@ sync_app.command("undo")(undo)
 sync_app.command("redo")(redo)
 sync_app.command("push")(push)
 sync_app.command("pull")(pull)
+sync_app.command("subscribe")(subscribe)
 sync_app.command("log")(log)
+sync_app.command("clones")(clones)
+sync_app.command("forget")(forget)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from penstock.cli.console import note, print_json, print_line
-from penstock.cli.link_options import TlsKeyOption
+from penstock.cli.link_options import MetricsOption, TlsKeyOption
 from penstock.cli.options import EXISTING_FILE, JsonOption
 from penstock.cli.sync_options import PlaintextOption, StoreOption
 
@@ -64,6 +64,7 @@ def serve(
             **EXISTING_FILE,
         ),
     ] = None,
+    metrics: MetricsOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Serve documents in the foreground, until SIGTERM or Ctrl-C.
@@ -83,6 +84,9 @@ def serve(
     address = parse_address(listen)
     if not isinstance(address, TcpAddress):
         raise typer.BadParameter("give a host and a port", param_hint="--listen")
+    served = None if metrics is None else parse_address(metrics)
+    if served is not None and not isinstance(served, TcpAddress):
+        raise typer.BadParameter("metrics are served over TCP", param_hint="--metrics")
     tls = None
     if tls_certificate is not None and tls_key is not None:
         tls = ServerTls(certificate=tls_certificate, key=tls_key)
@@ -93,6 +97,7 @@ def serve(
         insecure=insecure,
         plaintext=plaintext,
         tls=tls,
+        metrics=served,
         basex=None if basex is None else _basex(basex, basex_user, basex_password_file),
     )
 
@@ -142,10 +147,13 @@ def _show(serving: Serving, *, as_json: bool) -> None:
                 "url": serving.url,
                 "documents": dict(serving.documents),
                 "restored": sorted(serving.restored),
+                "metrics": None if serving.metrics is None else str(serving.metrics),
             }
         )
     else:
         for name, version in serving.documents.items():
             origin = "from the store" if name in serving.restored else "new"
             print_line(f"serving {serving.url}/{name}, version {version}, {origin}")
+        if serving.metrics is not None:
+            print_line(f"metrics: http://{serving.metrics}/metrics")
     sys.stdout.flush()
