@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from penstock.routing.limits import AGGREGATE_NODES_MAX
+from penstock.service.router import RouterOptions
 from penstock.service.router.engine import RouterEngine
 from penstock.service.router.status import FILE
 from penstock.workspace.router_store import RouterStore
@@ -22,6 +24,8 @@ INSECURE = ("router", "--insecure", "--listen", "127.0.0.1:0")
         (("router", "--insecure"), "give the address"),
         ((*INSECURE, "--connect", "127.0.0.1:1"), "is not NAME=ADDRESS"),
         ((*INSECURE, "--metrics", "unix:here"), "over TCP"),
+        ((*INSECURE, "--aggregate-nodes", "0"), "greater than or equal"),
+        ((*INSECURE, "--overflow", "discard-all"), "not one of"),
         ((*INSECURE, "--annotation", "pd", "--annotation", "all"), "`all` is not a kind"),
         (("router", "subscribe", "--connect", "a:1", "--name", "ada"), "give a query"),
         (("router", "unsubscribe", "--connect", "a:1", "--name", "ada"), "or --all"),
@@ -94,6 +98,24 @@ def test_a_second_router_of_a_workspace_is_refused(workspace_folder: Path) -> No
     assert "[workspace.running]" in done.err
 
 
+def test_options_of_the_interest_and_the_queues_reach_the_router(
+    workspace_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[RouterOptions] = []
+
+    async def run_router(_workspace: object, options: RouterOptions, _show: object) -> None:
+        seen.append(options)
+
+    monkeypatch.setattr("penstock.service.router.process.run_router", run_router)
+    chosen = ("--aggregate-nodes", "7", "--overflow", "discard-newest")
+    assert penstock(*INSECURE, "--name", "a", *chosen).code == 0
+    assert penstock(*INSECURE, "--name", "a").code == 0
+    assert [(each.aggregate_nodes, each.overflow) for each in seen] == [
+        (7, "discard-newest"),
+        (AGGREGATE_NODES_MAX, "discard-oldest"),
+    ]
+
+
 def test_a_neighbour_is_forgotten(workspace_folder: Path) -> None:
     store = RouterStore.open(workspace_folder, "a")
     RouterEngine(store).run([partial(RouterEngine.add_neighbour, name="b")])
@@ -121,6 +143,7 @@ def test_the_status_of_a_router_that_is_not_running(workspace_folder: Path) -> N
         "subscriptions": 4,
         "subscribers": {"ada": 5},
         "counters": {"false_forwards": 6},
+        "set_aside": [{"subscriber": "ada", "subscription": "s1", "documents": 1}],
     }
     (workspace_folder / FILE).write_text(json.dumps(status))
     done = penstock("router", "status")
@@ -131,6 +154,8 @@ def test_the_status_of_a_router_that_is_not_running(workspace_folder: Path) -> N
         "subscriptions: 4",
         "deliveries that wait for ada: 5",
         "false forwards: 6",
+        "subscription s1 of ada was set aside for 1 document, whose work budget was spent"
+        " [limit.work]",
     ]
     [row] = penstock("router", "status", "--json").rows
     assert row["running"] is False

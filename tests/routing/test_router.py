@@ -229,6 +229,32 @@ def test_what_is_set_aside_is_reported_and_forwarded() -> None:
     assert len(sent(outputs, "r2")) == 1
 
 
+def test_what_is_set_aside_for_a_rechecking_subscriber_is_delivered() -> None:
+    router = Router(
+        name="r1", document_limits=Limits(work=300), rechecking_subscribers=["workspace"]
+    )
+    queries = [expensive_query(number) for number in range(100)]
+    subscribe(
+        router,
+        *(
+            LocalSubscription(id=f"{subscriber} {number}", subscriber=subscriber, query=query)
+            for number, query in enumerate(queries)
+            for subscriber in ("ada", "workspace")
+        ),
+    )
+    inner = "".join(f"<a k='{number}'/><b k='{number}'>{number}</b>" for number in range(50))
+    outputs = publish(router, document(f"{'<a>' * 50}{inner}{'</a>' * 50}".encode()))
+    (reported,) = [each for each in outputs if isinstance(each, SubscriptionsSetAside)]
+    assert all(each.startswith("ada ") for each in reported.subscriptions)
+    assert f"`{reported.subscriptions[9]}` and " in reported.message
+    assert f"`{reported.subscriptions[10]}`" not in reported.message
+    delivered = set(deliveries(outputs))
+    assert {each.replace("ada", "workspace") for each in reported.subscriptions} <= delivered
+    assert not delivered & set(reported.subscriptions)
+    assert router.counters.set_aside == len(reported.subscriptions)
+    assert router.counters.matched == 1
+
+
 def test_query_whose_normal_form_is_too_long_is_announced_as_everything() -> None:
     # The normal form has spaces that the query has not.
     values = " or ".join(f"b='{'x' * 317}{number}'" for number in range(50))

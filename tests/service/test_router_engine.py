@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from penstock.documents import Document, Header
+from penstock.documents import Document, Header, Limits
 from penstock.errors import LinkError, PenstockError, RoutingError, WorkspaceError
 from penstock.links import Message
 from penstock.routing import (
@@ -32,12 +32,14 @@ from penstock.routing import (
     digest_of,
 )
 from penstock.service.router.engine import (
+    WORKSPACE,
     DeliveriesAdded,
     Job,
     MessageQueued,
     Reported,
     RouterEngine,
     SessionStarted,
+    SetAsideReport,
 )
 from penstock.service.router.wire_messages import (
     NO_DIGEST,
@@ -340,6 +342,60 @@ def test_the_oldest_deliveries_of_a_silent_subscriber_are_discarded(
         assert codes == {"routing.deliveries-full"}
         assert [each.number for each in engine.deliveries_after("ada", 0, 10)] == [3, 4]
         assert engine.report().deliveries_discarded == 2
+
+
+INNER = "".join(f"<a k='{number}'/><b k='{number}'>{number}</b>" for number in range(50))
+DEEP = f"{'<a>' * 50}{INNER}{'</a>' * 50}".encode()
+
+
+def expensive(subscriber: str, prefix: str, first: int = 0) -> list[LocalSubscription]:
+    """Subscriptions that exceed a small work budget; from number 50 on, none matches
+    :data:`DEEP`."""
+    return [
+        LocalSubscription(
+            id=f"{prefix}{n}",
+            subscriber=subscriber,
+            query=f"//*[.//b[@k={n}]]//*[.//a[@k={n}] and .//b != {n}]",
+        )
+        for n in range(first, first + 100)
+    ]
+
+
+def test_subscriptions_that_are_set_aside_are_counted_until_they_are_removed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("penstock.routing.router.Limits", partial(Limits, work=300))
+    wanted = expensive("ada", "client ada s")
+    with opened(tmp_path) as engine:
+        one(engine, partial(RouterEngine.subscribe, subscriptions=wanted))
+        for number in (1, 2):
+            one(engine, partial(RouterEngine.publish, document=document(DEEP, number)))
+        before = engine.report()
+        assert SetAsideReport(subscriber="ada", subscription="s99", documents=2) in before.set_aside
+        assert {each.subscriber for each in before.set_aside} == {"ada"}
+        assert before.set_aside_subscriptions == len(before.set_aside) > 50
+    with opened(tmp_path) as engine:
+        report = engine.report()
+        assert sorted(report.set_aside, key=str) == sorted(before.set_aside, key=str)
+        assert report.counters["set_aside"] == 2 * len(before.set_aside)
+        one(engine, partial(RouterEngine.unsubscribe, ids=["client ada s99"]))
+        assert engine.report().set_aside_subscriptions == len(before.set_aside) - 1
+    with opened(tmp_path) as engine:
+        assert "s99" not in [each.subscription for each in engine.report().set_aside]
+
+
+def test_a_workspace_decides_what_is_set_aside_for_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("penstock.routing.router.Limits", partial(Limits, work=300))
+    with opened(tmp_path) as engine:
+        others = expensive("ada", "client ada s")
+        one(engine, partial(RouterEngine.subscribe, subscriptions=others))
+        wanted = {each.id: each for each in expensive(WORKSPACE, WORKSPACE, 100)}
+        one(engine, partial(RouterEngine.replace_workspace_subscriptions, wanted=wanted))
+        one(engine, partial(RouterEngine.publish, document=document(DEEP)))
+        assert len(engine.deliveries_after(WORKSPACE, 0, 10)) == 1
+        assert {each.subscriber for each in engine.report().set_aside} == {"ada"}
 
 
 def test_subscriptions_of_a_subscriber_are_bounded(

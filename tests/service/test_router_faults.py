@@ -15,6 +15,7 @@ import pytest
 
 from penstock.documents import Document, Fragment, Header
 from penstock.errors import DocumentError
+from penstock.links import Message
 from penstock.routing import LocalSubscription, RouterCounters
 from penstock.routing.document_mappings import DocumentMappings
 from penstock.routing.interest_index import InterestIndex
@@ -97,7 +98,7 @@ def test_a_document_of_a_neighbour_that_fails_is_acknowledged(
 ) -> None:
     failing = wire(document(content, 1))
 
-    def receive(sequence: int, message: object = failing) -> Job:
+    def receive(sequence: int, message: Message = failing) -> Job:
         return partial(
             RouterEngine.message_received,
             name="r1",

@@ -8,6 +8,7 @@ import random
 import secrets
 from collections.abc import Callable, Coroutine
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +26,7 @@ from penstock.links import (
     connect,
     run,
 )
-from penstock.routing import NO_KINDS, AnnotationOptions
+from penstock.routing import NO_KINDS, AnnotationOptions, RouterLimits
 from penstock.service.router import PeerToken, Role, RouterClient
 from penstock.service.router.engine import Distrusted, RouterEngine
 from penstock.service.router.limits import ROUTER_LINK_LIMITS
@@ -426,6 +427,8 @@ def test_a_disk_that_is_full_stops_the_router(
     ("values", "code"),
     [
         ({"insecure": False}, "routing.insecure"),
+        ({"aggregate_nodes": 0}, "routing.bound"),
+        ({"overflow": "discard-all"}, "routing.option"),
         ({"connect": {"a": ("127.0.0.1", 1)}}, "routing.option"),
         ({"name": "a b"}, "link.option"),
     ],
@@ -434,6 +437,40 @@ def test_options_are_validated(values: dict[str, Any], code: str) -> None:
     with pytest.raises(PenstockError) as refused:
         router_options(**{"name": "a", **values})
     assert refused.value.code == code
+
+
+def test_the_bound_of_announced_interests_and_the_overflow_policy_are_options(
+    tmp_path: Path,
+) -> None:
+    async def main() -> None:
+        narrow = router_options(
+            "a",
+            aggregate_nodes=4,
+            overflow="discard-newest",
+            limits=RouterLimits(waiting_documents=2),
+        )
+        async with (
+            running(tmp_path / "a", narrow) as a,
+            RouterClient(a.address, name="ada") as ada,
+        ):
+            await ada.subscribe([flash(str(n), f"/news/flash[@n = {n}]/title") for n in range(9)])
+            async with running(tmp_path / "b", router_options("b", connect={"a": a.address})) as b:
+                await until_in_step(b, "a", 1)
+                [pattern] = await b.commits.read(lambda engine: engine.router.interest_of("a"))
+                assert str(pattern) == "/news/flash/title"
+                await until_in_step(a, "b", 0)
+                await b.commits.submit(
+                    partial(
+                        RouterEngine.subscribe, subscriptions=[replace(flash(), subscriber="x")]
+                    )
+                )
+                await until_in_step(a, "b", 1)
+            await until(lambda: not a.neighbours["b"].is_connected)
+            await publish(ada, *map(news, range(4)))
+            [waiting] = await a.commits.read(lambda engine: engine.router.state().neighbours)
+            assert [each.document.header.id for each in waiting.waiting] == ["0", "1"]
+
+    run_test(main)
 
 
 def test_headers_and_fields_arrive_unchanged(tmp_path: Path) -> None:

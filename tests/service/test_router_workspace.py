@@ -206,6 +206,8 @@ def test_status_and_metrics(two: tuple[Workspace, Workspace]) -> None:
             line, body = await fetch(server.address, b"GET /metrics HTTP/1.1\r\n\r\n")
             assert line == "HTTP/1.1 200 OK"
             assert "\npenstock_router_received_total 1\n" in body
+            assert "\npenstock_router_set_aside_total 0\n" in body
+            assert "\npenstock_router_set_aside_subscriptions 0\n" in body
             assert '\npenstock_router_subscriber_waiting{subscriber="ada"} 0\n' in body
             for row in body.splitlines():
                 assert row.startswith(("# HELP ", "# TYPE ", "penstock_router_"))

@@ -61,6 +61,7 @@ def test_a_newer_format_is_refused(stored: Path) -> None:
 
 def test_an_older_format_is_migrated(stored: Path) -> None:
     change(stored, "DROP TABLE unclean_ends")
+    change(stored, "DROP TABLE set_aside")
     change(stored, "ALTER TABLE dead_letters DROP COLUMN report")
     change(stored, "PRAGMA user_version = 1")
     with closing(RouterStore.open(stored, "r0")) as store:

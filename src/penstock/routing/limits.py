@@ -9,6 +9,9 @@ from penstock.errors import error
 
 # Aggregation of subscriptions
 
+SET_ASIDE_NAMED_MAX: Final[int] = 10
+"""Subscriptions that a message names if the work budget of a document was spent."""
+
 AGGREGATE_NODES_MAX: Final[int] = 1_000_000
 """Pattern nodes of an aggregated set, unless the caller sets another bound: steps, value tests,
 words and header tests. At the bound, refinements are omitted. If the other patterns alone exceed

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
@@ -51,6 +51,7 @@ from penstock.routing.interest_index import (
 )
 from penstock.routing.limits import (
     AGGREGATE_NODES_MAX,
+    SET_ASIDE_NAMED_MAX,
     SYNOPSIS_FIRST_DOCUMENTS,
     SYNOPSIS_GENERATION_DOCUMENTS,
     RouterLimits,
@@ -165,6 +166,9 @@ class Router:
         bytes alone.
     ignores_duplicates
         Whether a document that arrives again is ignored. If not, the driver has to see to it.
+    rechecking_subscribers
+        Subscribers that match the documents they receive again. A subscription of theirs that is
+        set aside counts as a match.
 
     Examples
     --------
@@ -196,6 +200,7 @@ class Router:
         chance: random.Random | None = None,
         cpu_time: Callable[[], int] = _not_measured,
         ignores_duplicates: bool = True,
+        rechecking_subscribers: Collection[str] = (),
     ) -> None:
         states = tuple(NeighbourState(name=each) for each in neighbours)
         self._limits = limits or RouterLimits()
@@ -209,6 +214,7 @@ class Router:
         self._chance = chance or random.Random()
         self._cpu_time = cpu_time
         self._ignores_duplicates = ignores_duplicates
+        self._rechecking_subscribers = frozenset(rechecking_subscribers)
         self._mappings = DocumentMappings(mappings)
         self._load(RouterState(name=name, neighbours=states))
 
@@ -226,6 +232,7 @@ class Router:
         chance: random.Random | None = None,
         cpu_time: Callable[[], int] = _not_measured,
         ignores_duplicates: bool = True,
+        rechecking_subscribers: Collection[str] = (),
         announced: Mapping[str, StoredInterest] | None = None,
     ) -> Self:
         """A router that continues from a state; all its links are down.
@@ -256,6 +263,7 @@ class Router:
             chance=chance,
             cpu_time=cpu_time,
             ignores_duplicates=ignores_duplicates,
+            rechecking_subscribers=rechecking_subscribers,
         )
         try:
             restored._load(state, announced)
@@ -834,6 +842,8 @@ class Router:
         if targets.refusal is not None:
             outputs.append(self._dead(document, targets.refusal))
             return
+        if targets.set_aside:
+            targets = self._recheck(document, targets, outputs)
         mapping_digest = "" if mapping is None else mapping.digest
         forwards = []
         for name, match_list in targets.forwards:
@@ -841,16 +851,6 @@ class Router:
             header = self._annotate(headers, neighbour, match_list, targets.label_paths)
             forwards.append((neighbour, forwarded_document(document, mapping_digest, header)))
         deliveries = self._deliver(document, mapping, targets.subscriptions, now)
-        if targets.set_aside:
-            outputs.append(
-                SubscriptionsSetAside(
-                    document=document,
-                    subscriptions=targets.set_aside,
-                    code="limit.work",
-                    message=f"the work budget is spent; {len(targets.set_aside)} subscriptions of"
-                    " this router are set aside",
-                )
-            )
         is_matched = bool(targets.subscriptions or targets.forwards)
         if is_matched:
             self._counts.matched += 1
@@ -860,6 +860,19 @@ class Router:
         outputs += deliveries
         for neighbour, forwarded in forwards:
             outputs += self._forward(forwarded, neighbour)
+
+    def _recheck(
+        self, document: Document, targets: Targets, outputs: list[RouterOutput]
+    ) -> Targets:
+        """Reports what is set aside; subscriptions of rechecking subscribers become matches."""
+        unknown = [self._subscriptions[id_] for id_ in targets.set_aside]
+        names = self._rechecking_subscribers
+        rechecked = [each for each in unknown if each.subscriber in names]
+        others = tuple([each.id for each in unknown if each.subscriber not in names])
+        if others:
+            outputs.append(_set_aside(document, others))
+            self._counts.set_aside += len(others)
+        return targets._replace(subscriptions=(*targets.subscriptions, *rechecked))
 
     def _dead(self, document: Document, reason: DocumentError) -> DocumentRefused:
         self._counts.dead += 1
@@ -1013,6 +1026,18 @@ class Router:
         gain.sent(sizes, spent)
         self._counts.annotation_bytes += len(encoded)
         return encoded
+
+
+def _set_aside(document: Document, ids: tuple[str, ...]) -> SubscriptionsSetAside:
+    named = ", ".join(f"`{id_}`" for id_ in ids[:SET_ASIDE_NAMED_MAX])
+    others = len(ids) - SET_ASIDE_NAMED_MAX
+    return SubscriptionsSetAside(
+        document=document,
+        subscriptions=ids,
+        code="limit.work",
+        message=f"the work budget is spent; {len(ids)} subscriptions of this router are set aside:"
+        f" {named}{f' and {others:,} others' if others > 0 else ''}",
+    )
 
 
 def _selected(subscription: LocalSubscription, fragments: Sequence[Fragment]) -> SelectedFragments:

@@ -60,6 +60,10 @@ class RouterCounters:
     verified_annotations: int = 0
     """Documents that were read although annotations decided them, to compare."""
 
+    set_aside: int = 0
+    """Subscriptions of this router that were set aside because a document's work budget was spent,
+    once for each document."""
+
     refused_messages: int = 0
     forgotten_publishers: int = 0
     """Publishers whose duplicates are not recognised any more."""

@@ -109,6 +109,8 @@ class StoredRouter:
     links: dict[str, LinkState]
     subscribers: dict[str, SubscriberState]
     journal_position: int | None
+    set_aside: dict[str, int]
+    """Documents for which each subscription was set aside."""
 
 
 @dataclass(slots=True)
@@ -134,6 +136,8 @@ class RouterTransaction:
     dead_letters: list[DeadLetter] = field(default_factory=list)
     journal_position: int | None = None
     own_documents: list[int] = field(default_factory=list)
+    set_aside: dict[str, int] = field(default_factory=dict)
+    """Documents for which subscriptions were set aside, all that were; 0 removes the row."""
     handled: list[str] = field(default_factory=list)
     """Marks of handled inputs during which the process had ended uncleanly before."""
 
@@ -146,6 +150,7 @@ class RouterTransaction:
             or self.subscribers
             or self.dead_letters
             or self.own_documents
+            or self.set_aside
             or self.handled
             or self.journal_position is not None
         )
@@ -310,6 +315,9 @@ class RouterStore:
                 for each, last, acknowledged in subscribers
             },
             journal_position=position,
+            set_aside=dict(
+                connection.execute("SELECT subscription, documents FROM set_aside").fetchall()
+            ),
         )
 
     def _load_neighbours(
@@ -456,6 +464,14 @@ class RouterStore:
             connection.executemany(
                 "INSERT OR IGNORE INTO own_documents (sequence) VALUES (?)",
                 [(each,) for each in transaction.own_documents],
+            )
+            connection.executemany(
+                "INSERT OR REPLACE INTO set_aside (subscription, documents) VALUES (?, ?)",
+                list(transaction.set_aside.items()),
+            )
+            connection.executemany(
+                "DELETE FROM set_aside WHERE subscription = ? AND documents = 0",
+                [(each,) for each in transaction.set_aside],
             )
             connection.executemany(
                 "DELETE FROM unclean_ends WHERE mark = ?",

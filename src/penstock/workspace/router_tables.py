@@ -113,6 +113,12 @@ CREATE TABLE dead_letters (
     report TEXT  -- a JSON object, if a defect of Penstock is the cause
 ) STRICT;
 
+-- Documents whose work budget was spent before a subscription was decided.
+CREATE TABLE set_aside (
+    subscription TEXT PRIMARY KEY,
+    documents INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
 -- Inputs during which the process ended uncleanly, until they are handled.
 CREATE TABLE unclean_ends (
     mark TEXT PRIMARY KEY,  -- names the input
@@ -128,6 +134,10 @@ CREATE TABLE own_documents (
 MIGRATIONS: Final = {
     1: """
 ALTER TABLE dead_letters ADD COLUMN report TEXT;
+CREATE TABLE set_aside (
+    subscription TEXT PRIMARY KEY,
+    documents INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
 CREATE TABLE unclean_ends (mark TEXT PRIMARY KEY, ends INTEGER NOT NULL) STRICT, WITHOUT ROWID;
 """,
 }

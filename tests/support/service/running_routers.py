@@ -35,7 +35,13 @@ async def running(folder: Path, options: RouterOptions) -> AsyncIterator[RouterS
     """A router whose state is in a folder."""
     folder.mkdir(exist_ok=True)
     with contextlib.closing(RouterStore.open(folder, options.name)) as store:
-        engine = RouterEngine(store, annotations=options.annotations)
+        engine = RouterEngine(
+            store,
+            limits=options.limits,
+            annotations=options.annotations,
+            aggregate_nodes=options.aggregate_nodes,
+            overflow=options.overflow,
+        )
         async with RouterService(engine, options) as service:
             yield service
 

@@ -9,6 +9,7 @@ import signal
 import sys
 from collections.abc import Coroutine, Sequence
 from dataclasses import replace
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
@@ -44,6 +45,14 @@ if TYPE_CHECKING:
     from penstock.service.router.process import Listening
 
 T = TypeVar("T")
+
+
+class Overflow(StrEnum):
+    """Which document is discarded; see :data:`penstock.routing.OverflowPolicy`."""
+
+    DISCARD_OLDEST = "discard-oldest"
+    DISCARD_NEWEST = "discard-newest"
+
 
 router_app = typer.Typer(invoke_without_command=True, no_args_is_help=True)
 
@@ -122,6 +131,20 @@ def router(
             " off a neighbour whose annotations are wrong.",
         ),
     ] = 0.0,
+    aggregate_nodes: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            min=1,
+            help="Announce an interest of at most N pattern nodes to each neighbour, merging"
+            " subscriptions beyond it (default: 1,000,000).",
+            show_default=False,
+        ),
+    ] = None,
+    overflow: Annotated[
+        Overflow,
+        typer.Option(help="Which document to discard when too many wait for a neighbour."),
+    ] = Overflow.DISCARD_OLDEST,
     metrics: MetricsOption = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -150,6 +173,8 @@ def router(
             key=tls_key,
             authorities=tls_authorities,
             annotations=_annotation_options(annotations, verified_share),
+            aggregate_nodes=aggregate_nodes,
+            overflow=overflow,
             metrics=metrics,
         )
 
@@ -171,9 +196,12 @@ def _router_options(
     key: Path | None,
     authorities: Path | None,
     annotations: AnnotationOptions,
+    aggregate_nodes: int | None,
+    overflow: Overflow,
     metrics: str | None,
 ) -> RouterOptions:
     from penstock.links import ServerTls, TcpAddress
+    from penstock.routing.limits import AGGREGATE_NODES_MAX
     from penstock.service.router import RouterOptions, parse_address, read_tokens
 
     if (certificate is None) != (key is None):
@@ -200,6 +228,8 @@ def _router_options(
         ),
         client_tls=_client_tls(authorities),
         annotations=annotations,
+        aggregate_nodes=AGGREGATE_NODES_MAX if aggregate_nodes is None else aggregate_nodes,
+        overflow=overflow.value,
         metrics=served,
     )
 
@@ -276,6 +306,12 @@ def status(*, workspace: WorkspaceOption = Path(), as_json: JsonOption = False) 
         print_line(f"deliveries that wait for {name}: {waiting:,}")
     for name, count in found["counters"].items():
         print_line(f"{name.replace('_', ' ')}: {count:,}")
+    for each in found.get("set_aside", ()):
+        documents = plural(each["documents"], "document")
+        print_line(
+            f"subscription {each['subscription']} of {each['subscriber']} was set aside for"
+            f" {documents}, whose work budget was spent [limit.work]"
+        )
 
 
 router_app.command("tree")(tree)

@@ -18,7 +18,7 @@ from penstock.links import (
     MessageReceived,
     document_from_message,
 )
-from penstock.service.router.engine import RouterEngine
+from penstock.service.router.engine import RouterEngine, subscription_prefix
 from penstock.service.router.group_commit import GroupCommit
 from penstock.service.router.limits import DELIVERIES_AT_ONCE
 from penstock.service.router.link_events import LinkEvents
@@ -42,11 +42,6 @@ logger = logging.getLogger(__name__)
 
 ReadDeliveries = Callable[[str, int, int], Awaitable[list[StoredDelivery]]]
 """Reads deliveries from the store: subscriber, number, how many."""
-
-
-def subscription_prefix(subscriber: str) -> str:
-    """What the ids of a client's subscriptions begin with in the router; a name has no space."""
-    return f"client {subscriber} "
 
 
 class ClientLink:

@@ -8,6 +8,7 @@ returns the results: whoever waits for a result can rely on it after ``kill -9``
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -35,6 +36,7 @@ from penstock.routing import (
     MessageRefused,
     NeighbourDistrusted,
     NeighbourStatus,
+    OverflowPolicy,
     Publish,
     Refuse,
     Router,
@@ -48,11 +50,13 @@ from penstock.routing import (
     SubscriptionsSetAside,
     Unsubscribe,
 )
+from penstock.routing.limits import AGGREGATE_NODES_MAX
 from penstock.routing.router import DEFAULT_ANNOTATIONS, NO_MAPPINGS
 from penstock.service.router.limits import (
     DOCUMENT_HEADER_BYTES_MAX,
     ROUTED_DOCUMENT_BYTES_MAX,
     ROUTER_LINK_LIMITS,
+    SET_ASIDE_SHOWN_MAX,
     SUBSCRIBER_DELIVERIES_MAX,
     SUBSCRIPTIONS_PER_SUBSCRIBER_MAX,
     UNCLEAN_ENDS_MAX,
@@ -76,6 +80,11 @@ from penstock.workspace.router_store import (
 WORKSPACE = "workspace "
 """The subscriber that stands for the workspace: its deliveries go into the inbox. No client has a
 name with a space."""
+
+
+def subscription_prefix(subscriber: str) -> str:
+    """What the ids of a client's subscriptions begin with in the router; a name has no space."""
+    return WORKSPACE if subscriber == WORKSPACE else f"client {subscriber} "
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,6 +156,16 @@ class NeighbourReport:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SetAsideReport:
+    """A subscription that was set aside because the work budget of documents was spent."""
+
+    subscriber: str
+    subscription: str
+    """The id that the subscriber has given."""
+    documents: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class EngineReport:
     """Numbers of the engine."""
 
@@ -158,6 +177,10 @@ class EngineReport:
     """Deliveries that each subscriber has not acknowledged."""
     journal_position: int | None
     deliveries_discarded: int
+    set_aside: list[SetAsideReport]
+    """The subscriptions that were set aside most often."""
+    set_aside_subscriptions: int
+    """Subscriptions that were set aside for any document."""
     commits: int
 
 
@@ -180,6 +203,10 @@ class RouterEngine:
         Limits of the core.
     annotations
         Which annotations are sent, used and verified.
+    aggregate_nodes
+        Pattern nodes of the interest that is announced to each neighbour.
+    overflow
+        Which document is discarded when too many wait for a link.
     clock
         Returns the time, for activity windows.
     """
@@ -191,6 +218,8 @@ class RouterEngine:
         limits: RouterLimits | None = None,
         mappings: MappingTable = NO_MAPPINGS,
         annotations: AnnotationOptions = DEFAULT_ANNOTATIONS,
+        aggregate_nodes: int = AGGREGATE_NODES_MAX,
+        overflow: OverflowPolicy = "discard-oldest",
         clock: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
         stored = store.load()
@@ -201,7 +230,10 @@ class RouterEngine:
             limits=limits,
             mappings=mappings,
             annotations=annotations,
+            aggregate_nodes=aggregate_nodes,
+            overflow=overflow,
             cpu_time=thread_time_ns,
+            rechecking_subscribers=[WORKSPACE],
         )
         self.router.record_changes()
         self.store_id = stored.store_id
@@ -212,6 +244,8 @@ class RouterEngine:
             for name, state in stored.links.items()
         }
         self._subscribers = stored.subscribers
+        self._set_aside = Counter(stored.set_aside)
+        """Documents for which each subscription was set aside."""
         self._authenticated: dict[str, bool] = {}
         self.journal_position = stored.journal_position
         self._transaction = RouterTransaction()
@@ -271,8 +305,24 @@ class RouterEngine:
             },
             journal_position=self.journal_position,
             deliveries_discarded=self._deliveries_discarded,
+            set_aside=self._set_aside_reports(),
+            set_aside_subscriptions=len(self._set_aside),
             commits=self._commits,
         )
+
+    def _set_aside_reports(self) -> list[SetAsideReport]:
+        known = self.router.subscriptions
+        reports = []
+        for id_, documents in self._set_aside.most_common(SET_ASIDE_SHOWN_MAX):
+            subscriber = known[id_].subscriber
+            reports.append(
+                SetAsideReport(
+                    subscriber=subscriber.strip(),
+                    subscription=id_.removeprefix(subscription_prefix(subscriber)),
+                    documents=documents,
+                )
+            )
+        return reports
 
     # Neighbours
 
@@ -449,6 +499,9 @@ class RouterEngine:
         """
         if ids:
             self._handle(Unsubscribe(ids=tuple(ids)))
+            for id_ in ids:
+                if self._set_aside.pop(id_, 0):
+                    self._transaction.set_aside[id_] = 0
         return len(ids)
 
     def subscriptions_of(self, subscriber: str) -> list[LocalSubscription]:
@@ -553,7 +606,10 @@ class RouterEngine:
                     self._report("", letter.code, f"{letter.document.identity}: {letter.message}")
                 case ForwardDiscarded(neighbour=name, code=code, document=document):
                     self._report(name, code, f"{document.identity} is discarded: {output.message}")
-                case SubscriptionsSetAside(code=code, document=document):
+                case SubscriptionsSetAside(code=code, document=document, subscriptions=ids):
+                    for id_ in ids:
+                        self._set_aside[id_] += 1
+                        self._transaction.set_aside[id_] = self._set_aside[id_]
                     self._report("", code, f"{document.identity}: {output.message}")
                 case NeighbourDistrusted(neighbour=name, code=code, message=text):
                     self._report(name, code, text)

@@ -42,6 +42,9 @@ DELIVERIES_AT_ONCE: Final[int] = 100
 SUBSCRIPTIONS_PER_SUBSCRIBER_MAX: Final[int] = 10_000
 """Subscriptions of a subscriber that is connected by a link."""
 
+SET_ASIDE_SHOWN_MAX: Final[int] = 100
+"""Subscriptions that the status of a router shows because they were set aside, those most often."""
+
 UNCLEAN_ENDS_MAX: Final[int] = 2
 """Unclean ends of a router's process, by a crash or for lack of memory, while it was working on the
 same document. After as many, the document is refused without being read."""

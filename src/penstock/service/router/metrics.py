@@ -22,6 +22,7 @@ _COUNTERS: Final = {
     "annotation_bytes": "Bytes of annotations in forwards.",
     "ignored_annotations": "Annotations of neighbours that were not used.",
     "verified_annotations": "Documents that were read to verify annotations.",
+    "set_aside": "Subscriptions that were set aside, once for each document.",
     "refused_messages": "Messages of neighbours that were refused.",
     "forgotten_publishers": "Publishers whose duplicates are not recognised any more.",
 }
@@ -61,6 +62,12 @@ def _lines(status: Mapping[str, Any]) -> Iterator[str]:
             "Deliveries that were discarded because too many waited for a subscriber.",
             "counter",
             status["deliveries_discarded"],
+        ),
+        (
+            "set_aside_subscriptions",
+            "Subscriptions that were set aside for any document.",
+            "gauge",
+            status["set_aside_subscriptions"],
         ),
         ("commits_total", "Transactions of the store.", "counter", status["commits"]),
     ):

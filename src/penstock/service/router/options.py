@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import get_args
 
 from penstock.errors import error
 from penstock.links import Address, ClientTls, LinkOptions, ServerTls, TcpAddress
-from penstock.routing import AnnotationOptions, RouterLimits
+from penstock.routing import AnnotationOptions, OverflowPolicy, RouterLimits
+from penstock.routing.limits import AGGREGATE_NODES_MAX
 from penstock.service.addresses import is_loopback
 from penstock.service.router.limits import ROUTER_LINK_LIMITS
 from penstock.service.router.tokens import PeerToken, Role
@@ -42,11 +44,21 @@ class RouterOptions:
     annotations: AnnotationOptions = field(default_factory=AnnotationOptions)
     """Which annotations are sent to neighbours, and what share of those received is verified."""
 
+    aggregate_nodes: int = AGGREGATE_NODES_MAX
+    """Pattern nodes of the interest that is announced to each neighbour."""
+
+    overflow: OverflowPolicy = "discard-oldest"
+    """Which document is discarded when too many wait for a neighbour that is not connected."""
+
     follow_workspace: bool = True
     """Whether the workspace's inbox, subscriptions and mappings take part."""
 
     def __post_init__(self) -> None:
         self.link_options()
+        if self.aggregate_nodes < 1:
+            raise error("routing.bound", f"the bound of pattern nodes is {self.aggregate_nodes}")
+        if self.overflow not in get_args(OverflowPolicy):
+            raise error("routing.option", f"unknown overflow policy `{self.overflow}`")
         if self.name in self.connect:
             raise error("routing.option", f"`{self.name}` cannot connect to itself")
         if self.insecure:

@@ -54,6 +54,8 @@ async def run_router(
                     limits=options.limits,
                     mappings=table,
                     annotations=options.annotations,
+                    aggregate_nodes=options.aggregate_nodes,
+                    overflow=options.overflow,
                 ),
             )
             if options.follow_workspace:
