@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 from functools import partial
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from penstock.routing.limits import AGGREGATE_NODES_MAX
 from penstock.service.router import RouterOptions
 from penstock.service.router.engine import RouterEngine
 from penstock.service.router.status import FILE
+from penstock.workspace import Workspace
 from penstock.workspace.router_store import RouterStore
 from support.fixtures.commands import penstock
 
@@ -90,8 +92,6 @@ def test_a_client_needs_the_token_of_one_router(workspace_folder: Path) -> None:
 
 
 def test_a_second_router_of_a_workspace_is_refused(workspace_folder: Path) -> None:
-    from penstock.workspace import Workspace
-
     with Workspace.open(workspace_folder) as opened, opened.lock("router"):
         done = penstock(*INSECURE, "--name", "a")
     assert done.code == 3
@@ -134,6 +134,9 @@ def test_the_status_of_a_router_that_is_not_running(workspace_folder: Path) -> N
         "waiting": 2,
         "unacknowledged": 3,
         "connected": True,
+        "authenticated": True,
+        "distrusted": True,
+        "last_error": "its annotations contradict a document",
     }
     status = {
         "name": "a",
@@ -149,8 +152,9 @@ def test_the_status_of_a_router_that_is_not_running(workspace_folder: Path) -> N
     done = penstock("router", "status")
     assert done.out.splitlines() == [
         "router a: not running, 127.0.0.1:1, as of now",
-        "neighbour  link  interest  patterns  waiting  unacknowledged",
-        "b          down   in step     1,000        2               3",
+        "neighbour  link  authenticated  interest  patterns  waiting  unacknowledged",
+        "b          down  yes             in step     1,000        2               3",
+        "neighbour b: its annotations contradict a document",
         "subscriptions: 4",
         "deliveries that wait for ada: 5",
         "false forwards: 6",
@@ -159,3 +163,25 @@ def test_the_status_of_a_router_that_is_not_running(workspace_folder: Path) -> N
     ]
     [row] = penstock("router", "status", "--json").rows
     assert row["running"] is False
+    assert row["neighbours"]["b"]["distrusted"] is True
+    with Workspace.open(workspace_folder) as opened, opened.lock("router"):
+        assert "b          cut off  yes" in penstock("router", "status").out
+
+
+def test_a_router_prints_warnings_by_default(
+    workspace_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    logger = logging.getLogger("penstock.service.router.service")
+
+    async def run_router(*_: object) -> None:
+        logger.warning("neighbour b: [routing.annotations] wrong\x1b[2J")
+        logger.info("not shown")
+
+    monkeypatch.setattr("penstock.service.router.process.run_router", run_router)
+    done = penstock(*INSECURE, "--name", "a")
+    assert "WARNING penstock.service.router.service: neighbour b: [routing.ann" in done.err
+    assert "not shown" not in done.err
+    assert "\x1b" not in done.err
+    done = penstock("--verbose", *INSECURE, "--name", "a")
+    assert done.err.count("[routing.annotations]") == 1
+    assert "not shown" in done.err

@@ -27,9 +27,14 @@ from penstock.links import (
     run,
 )
 from penstock.routing import NO_KINDS, AnnotationOptions, RouterLimits
+from penstock.routing.annotations import DocumentAnnotations
+from penstock.routing.neighbour_router import NeighbourRouter
+from penstock.routing.reference.match_list import MatchList, encode_match_list
 from penstock.service.router import PeerToken, Role, RouterClient
 from penstock.service.router.engine import Distrusted, RouterEngine
 from penstock.service.router.limits import ROUTER_LINK_LIMITS
+from penstock.service.router.metrics import metrics_text
+from penstock.service.router.status import collect_status
 from penstock.service.router.wire_messages import Receipt
 from support.links.certificates import Authority
 from support.links.faulty_proxy import FaultyProxy
@@ -265,6 +270,58 @@ def test_options_decide_which_annotations_are_sent_and_verified(
                 assert {name: getattr(counters, name) for name in expected} == expected
 
     run_test(main)
+
+
+def test_a_neighbour_whose_annotations_are_wrong_is_cut_off_and_shown(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def lie(
+        headers: DocumentAnnotations, neighbour: NeighbourRouter, *_: object, **__: object
+    ) -> bytes:
+        """The document matches both patterns of the neighbour's interest."""
+        return headers.encode_list(neighbour.interest_digest, encode_match_list(MatchList([0, 1])))
+
+    async def main() -> None:
+        tokens = peer_tokens(b="router", ada="client")
+        known = {"a": tokens["b"], **peer_tokens(bob="client")}
+        here = router_options("a", tokens=tokens)
+        async with running(tmp_path / "a", here) as a:
+            there = router_options(
+                "b",
+                connect={"a": a.address},
+                tokens=known,
+                annotations=AnnotationOptions(verified_share=1.0),
+            )
+            async with (
+                running(tmp_path / "b", there) as b,
+                RouterClient(a.address, name="ada", token=tokens["ada"].token, router="a") as ada,
+                RouterClient(b.address, name="bob", token=known["bob"].token, router="b") as bob,
+            ):
+                await bob.subscribe([flash(), flash("s2", "//other")])
+                await until_in_step(a, "b", 2)
+                await publish(ada, news(1))
+                assert [each.subscription for each in await take(bob, 1)] == ["s1"]
+                status = await collect_status(b)
+                assert status["neighbours"]["a"]["authenticated"]
+                assert not status["neighbours"]["a"]["distrusted"]
+
+                monkeypatch.setattr(a._engine.router, "_annotate", lie)
+                await publish(ada, news(2))
+                await until(lambda: b.neighbours["a"].link is None)
+                assert [each.identity for each in await take(bob, 1)] == ["wire/2"]
+                status = await collect_status(b)
+                assert status["neighbours"]["a"]["distrusted"]
+                assert not status["neighbours"]["a"]["connected"]
+                assert "until a restart" in status["neighbours"]["a"]["last_error"]
+                text = metrics_text(status)
+                assert '\npenstock_router_neighbour_distrusted{neighbour="a"} 1\n' in text
+                assert "[routing.annotations]" in caplog.text
+                await publish(ada, news(3))
+                await until(lambda: not a.neighbours["b"].is_connected)
+                assert (await b.commits.read(RouterEngine.report)).counters["received"] == 2
+
+    with caplog.at_level(logging.WARNING):
+        run_test(main)
 
 
 def test_links_can_be_encrypted(tmp_path: Path) -> None:

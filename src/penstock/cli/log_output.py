@@ -38,3 +38,17 @@ def configure_logging(*, verbose: bool, log_file: Path | None) -> None:
         handler.setFormatter(_VisibleFormatter(FORMAT))
         logger.addHandler(handler)
     logger.setLevel(logging.DEBUG if handlers else logging.NOTSET)
+
+
+def show_warnings() -> None:
+    """Sends WARNING records to stderr, unless ``--verbose`` sends more.
+
+    For processes that run for long: nobody would see what they report otherwise.
+    """
+    logger = logging.getLogger("penstock")
+    if any(type(each) is logging.StreamHandler for each in logger.handlers):
+        return
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setLevel(logging.WARNING)
+    handler.setFormatter(_VisibleFormatter(FORMAT))
+    logger.addHandler(handler)

@@ -7,7 +7,7 @@ import contextlib
 import hashlib
 import signal
 import sys
-from collections.abc import Coroutine, Sequence
+from collections.abc import Coroutine, Mapping, Sequence
 from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
@@ -23,6 +23,7 @@ from penstock.cli.document_inputs import DocumentInput, document_inputs
 from penstock.cli.document_text import decode_for_display
 from penstock.cli.exit_codes import ExitCode
 from penstock.cli.link_options import AuthoritiesOption, MetricsOption, TlsKeyOption
+from penstock.cli.log_output import show_warnings
 from penstock.cli.options import (
     DOCUMENTS_HELP,
     EXISTING_FILE,
@@ -158,6 +159,7 @@ def router(
         return
     if listen is None:
         raise typer.BadParameter("give the address to listen on", param_hint="--listen")
+    show_warnings()
     from penstock.links import run
     from penstock.service.router.process import run_router
     from penstock.workspace import Workspace
@@ -287,13 +289,15 @@ def status(*, workspace: WorkspaceOption = Path(), as_json: JsonOption = False) 
     state = "running" if found["running"] else "not running"
     print_line(f"router {found['name']}: {state}, {found['address']}, as of {found['at']}")
     table = Table(box=None, pad_edge=False)
-    for column in ("neighbour", "link", "interest", "patterns", "waiting", "unacknowledged"):
-        table.add_column(column, justify="left" if column in ("neighbour", "link") else "right")
+    for column in ("neighbour", "link", "authenticated"):
+        table.add_column(column)
+    for column in ("interest", "patterns", "waiting", "unacknowledged"):
+        table.add_column(column, justify="right")
     for name, each in found["neighbours"].items():
-        link = "up" if each["connected"] and found["running"] else "down"
         table.add_row(
             name,
-            link,
+            _link_state(each, is_running=found["running"]),
+            "yes" if each["authenticated"] else "no",
             each["status"],
             f"{each['patterns']:,}",
             f"{each['waiting']:,}",
@@ -301,6 +305,9 @@ def status(*, workspace: WorkspaceOption = Path(), as_json: JsonOption = False) 
         )
     if found["neighbours"]:
         print_table(table)
+    for name, each in found["neighbours"].items():
+        if each["last_error"]:
+            print_line(f"neighbour {name}: {each['last_error']}")
     print_line(f"subscriptions: {found['subscriptions']:,}")
     for name, waiting in found["subscribers"].items():
         print_line(f"deliveries that wait for {name}: {waiting:,}")
@@ -312,6 +319,14 @@ def status(*, workspace: WorkspaceOption = Path(), as_json: JsonOption = False) 
             f"subscription {each['subscription']} of {each['subscriber']} was set aside for"
             f" {documents}, whose work budget was spent [limit.work]"
         )
+
+
+def _link_state(neighbour: Mapping[str, Any], *, is_running: bool) -> str:
+    if not is_running:
+        return "down"
+    if neighbour["distrusted"]:
+        return "cut off"
+    return "up" if neighbour["connected"] else "down"
 
 
 router_app.command("tree")(tree)

@@ -29,6 +29,8 @@ _COUNTERS: Final = {
 
 _NEIGHBOUR_GAUGES: Final = {
     "connected": "Whether the link is established.",
+    "authenticated": "Whether the neighbour has proved who it is.",
+    "distrusted": "Whether the neighbour is cut off because its annotations were wrong.",
     "patterns": "Patterns of the neighbour's interest.",
     "waiting": "Documents that wait for the link.",
     "unacknowledged": "Messages that the neighbour has not acknowledged.",

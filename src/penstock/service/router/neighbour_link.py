@@ -99,6 +99,8 @@ class NeighbourLink:
     def distrust(self) -> None:
         """Closes the link; it is not served again."""
         self.is_distrusted = True
+        self.last_error = "its annotations contradict a document: cut off until a restart"
+        logger.error("neighbour %s: %s", self.name, self.last_error)
         if self.link is not None:
             self._closing = asyncio.create_task(self.link.close())
 

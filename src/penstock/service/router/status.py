@@ -30,6 +30,7 @@ async def collect_status(service: RouterService) -> dict[str, Any]:
         link = None if neighbour is None else neighbour.link
         values["connected"] = neighbour is not None and neighbour.is_connected
         values["authenticated"] = neighbour is not None and neighbour.is_authenticated
+        values["distrusted"] = neighbour is not None and neighbour.is_distrusted
         values["last_error"] = "" if neighbour is None else neighbour.last_error
         values["round_trip_seconds"] = None if link is None else link.round_trip_seconds
         values["link"] = {} if link is None else asdict(link.counters())
