@@ -92,7 +92,12 @@ SUBSCRIPTIONS = st.sampled_from(
 )
 REQUESTS: st.SearchStrategy[Request] = st.one_of(
     st.builds(
-        CloneRequest, client=CLIENTS, number=POSITIVE, subscription=SUBSCRIPTIONS, previous=NUMBERS
+        CloneRequest,
+        client=CLIENTS,
+        number=POSITIVE,
+        subscription=SUBSCRIPTIONS,
+        previous=NUMBERS,
+        version=NUMBERS,
     ),
     st.builds(
         SyncRequest,
@@ -114,6 +119,8 @@ MESSAGES: st.SearchStrategy[Message] = st.one_of(
         version=NUMBERS,
         decided=NUMBERS,
         snapshot=st.binary(max_size=5),
+        reports=st.lists(REPORTS, max_size=2).map(tuple),
+        unreported=NUMBERS,
     ),
     st.builds(
         UpdateMessage,
@@ -156,6 +163,14 @@ def test_the_state_of_a_client_survives() -> None:
     assert restored.canonical_xml() == client.canonical_xml()
 
 
+def test_clones_from_before_they_had_reports_are_decoded() -> None:
+    request = CloneRequest(client="x", number=1, subscription=SyncSubscription("/*"), previous=2)
+    assert decode_request(encoded("CloneRequest", "x", 1, SUBSCRIPTION, 2)) == request
+    answer = CloneAnswer(client="x", number=1, replica=2, version=3, decided=4, snapshot=b"5")
+    fields = ("CloneAnswer", "x", 1, 2, 3, 4, b"5")
+    assert decode_messages(b"PSM\x01" + msgspec.msgpack.encode([fields])) == (answer,)
+
+
 @given(REQUESTS, st.data())
 def test_damaged_requests_are_refused_with_a_code(request: Request, data: st.DataObject) -> None:
     encoded = bytearray(encode_request(request))
@@ -189,7 +204,7 @@ SUBSCRIPTION: tuple[object, ...] = ("SyncSubscription", "/*", [], "")
         (b"PSR\x02\x90", "another version"),
         (b"PSR\x01", "malformed"),
         (encoded("Nonsense"), "malformed"),
-        (encoded("CloneRequest", "x", 1, SUBSCRIPTION, 0, 0), "at most length 4"),
+        (encoded("CloneRequest", "x", 1, SUBSCRIPTION, 0, 0, 0), "at most length 5"),
         (encoded("CloneRequest", "x", True, SUBSCRIPTION, 0), "Expected `int`"),
         (encoded("CloneRequest", "x", -1, SUBSCRIPTION, 0), ">= 0"),
         (encoded("CloneRequest", "x", 2**60, SUBSCRIPTION, 0), "<="),

@@ -7,7 +7,7 @@ from itertools import product
 import pytest
 
 from penstock.errors import PenstockError
-from penstock.sync import Client, ClientStatus, Server, SyncSubscription
+from penstock.sync import Client, ClientStatus, Outcome, Server, SyncSubscription
 from penstock.sync.client_transitions import CLIENT_TRANSITIONS, ClientInput
 from penstock.sync.document_tree import NewNode, NodeKind, Place
 from penstock.sync.messages import (
@@ -156,6 +156,77 @@ def test_a_client_beyond_the_horizon_clones_again() -> None:
     net.push("one")
     net.push("one")
     assert b"<c></c>" in net.document
+    net.push()
+    net.check()
+
+
+def test_reports_are_delivered_when_a_client_clones_again() -> None:
+    net = Neighbourhood(b"<a><b>1</b><c/></a>", one="/*", two="/*")
+    net["one"].update("/a/b/*!update('2')")
+    net["two"].update("/a/b/*!update('3')")
+    net["two"].update("/a/c!delete()")
+    net["one"].update("/a/c!insert(d)")
+    net.server.receive(net["one"].request())
+    net.server.receive(net["two"].request())
+    net.deliver([each for each in net.server.round() if each.client == "two"])
+    for _ in range(2):  # the first answer is lost
+        net.server.receive(net["one"].clone())
+        messages = net.server.round()
+    net.deliver(messages)
+    assert not net["one"].pending
+    assert [(each.outcome, each.statement, each.by) for each in net.reports("one")] == [
+        (Outcome.OVERWRITTEN, 1, "two"),
+        (Outcome.DELETED_UNDER, 2, "two"),
+    ]
+    net.push()
+    assert net.reports("one") == []
+    net.server.receive(net["one"].clone())
+    net.deliver(net.server.round())
+    assert net.reports("one") == []
+    net.check()
+
+
+def test_reports_are_kept_until_a_clone_is_acknowledged() -> None:
+    net = Neighbourhood(b"<a><b>1</b></a>", one="/*", two="/*")
+    net.server._checkpoint_entries = 2
+    net["one"].update("/a/b/*!update('2')")
+    net["two"].update("/a/b/*!update('3')")
+    net.server.receive(net["one"].request())
+    net.server.receive(net["two"].request())
+    net.deliver([each for each in net.server.round() if each.client == "two"])
+    net.server.receive(net["one"].clone())
+    net.server.round()  # lost
+    net.server.disconnect("one")
+    for number in range(20):
+        net["two"].update(f"/a/b/*!update('{number}')")
+        net.push("two")
+    assert net.server.log.start == 0
+    net.push("one")
+    assert [each.outcome for each in net.reports("one")] == [Outcome.OVERWRITTEN]
+    for number in range(5):
+        net["two"].update(f"/a/b/*!update('{number}')")
+        net.push()
+    assert net.server.log.start > 0
+    net.check()
+
+
+def test_statements_that_were_decided_before_the_log_are_reported_as_unknown() -> None:
+    net = Neighbourhood(b"<a><b>1</b></a>", one="/*", two="/*")
+    net.server._horizon = 8
+    net["one"].update("/a/b/*!update('x')")
+    net.server.receive(net["one"].request())
+    net.server.round()  # lost
+    net.server.disconnect("one")
+    for number in range(20):
+        net["two"].update(f"/a/b/*!update('{number}')")
+        net.push("two")
+    assert net.server.log.start > 1
+    net["one"].update("/a!insert(c)")
+    for _ in range(3):
+        net.push("one")
+    reports = net.reports("one")
+    assert [(each.outcome, each.statement) for each in reports] == [(Outcome.UNKNOWN, 1)]
+    assert not net["one"].pending
     net.push()
     net.check()
 

@@ -196,6 +196,7 @@ class Client:
             number=self._clone_number,
             subscription=self.subscription,
             previous=self._replica,
+            version=self._version,
         )
 
     def request(self, *, submit: bool = True) -> Request:
@@ -277,8 +278,19 @@ class Client:
         self._epoch = 0
         self._next_node = 0
         self._next_number = max(self._next_number, answer.decided + 1)
+        self._report_unknown(answer.unreported)
         self._settle(answer.decided)
+        self._reports += answer.reports
         self._apply_pending()
+
+    def _report_unknown(self, unreported: int) -> None:
+        """Reports the pending statements that the server decided, it does not know how."""
+        reason = "the server decided the statement before its log starts"
+        self._reports += [
+            Report(Outcome.UNKNOWN, statement.number, touched(statement.operations[0]), "", reason)
+            for statement in self._pending
+            if statement.number <= unreported
+        ]
 
     def _advance(self, message: UpdateMessage) -> None:
         if message.epoch != self._epoch and self._requested is None:

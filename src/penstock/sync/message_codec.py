@@ -21,7 +21,14 @@ from penstock.sync.limits import (
     SUBSCRIPTION_NAMESPACES_MAX,
     UNDO_STATEMENTS_MAX,
 )
-from penstock.sync.messages import CloneRequest, Message, Request, SubmittedStatement, SyncRequest
+from penstock.sync.messages import (
+    CloneAnswer,
+    CloneRequest,
+    Message,
+    Request,
+    SubmittedStatement,
+    SyncRequest,
+)
 from penstock.sync.operations import Insert
 from penstock.sync.server_state import ClientRecord
 from penstock.sync.subscription import SyncSubscription
@@ -41,7 +48,12 @@ _LENGTHS: Final[Mapping[tuple[type, str], int]] = {
     (ClientState, "undoable"): UNDO_STATEMENTS_MAX,
 }
 
-_ADDED: Final = ((SyncSubscription, "language"),)
+_ADDED: Final = (
+    (SyncSubscription, "language"),
+    (CloneRequest, "version"),
+    (CloneAnswer, "reports"),
+    (CloneAnswer, "unreported"),
+)
 
 _REQUESTS: Final[DataclassCodec[Request]] = DataclassCodec(
     CloneRequest | SyncRequest,

@@ -53,11 +53,15 @@ class CloneRequest:
     previous: int = 0
     """The replica that the client had so far; 0 if none. Pending statements create nodes with its
     identities."""
+    version: int = 0
+    """Version of the base that the client had so far. What was decided after it was not reported to
+    the client yet."""
 
     def __post_init__(self) -> None:
         _check_client(self.client)
         _check_number(self.number, 1)
         _check_number(self.previous)
+        _check_number(self.version)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,6 +104,12 @@ class CloneAnswer:
     """Number of the client's last statement that the server has decided."""
     snapshot: bytes
     """The restriction of the document."""
+    reports: tuple[Report, ...] = ()
+    """What happened to the client's operations since the base that it had so far, as far as the log
+    reaches back."""
+    unreported: int = 0
+    """Number of the client's last statement that was decided since then, but before the log starts,
+    so that there are no reports about it; 0 if there is none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -29,6 +29,10 @@ class Outcome(StrEnum):
     SUSPENDED = "suspended"
     """The cache has no longer what a pending operation refers to. The server will decide it."""
 
+    UNKNOWN = "unknown"
+    """The server decided the statement, but its log does not reach back to that, so nobody knows
+    what happened to its operations."""
+
 
 @dataclass(frozen=True, slots=True)
 class Report:

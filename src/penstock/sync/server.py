@@ -28,6 +28,7 @@ from penstock.sync.messages import (
 from penstock.sync.operations import Copy, Delete, Insert, Move, apply
 from penstock.sync.reports import Outcome, Report
 from penstock.sync.server_state import Checkpoint, ClientRecord, StateChanges, StoredState
+from penstock.sync.subscription import SyncSubscription
 from penstock.sync.update_log import AddressedReport, LogEntry, UpdateLog
 from penstock.sync.view_cache import ViewCache
 
@@ -250,12 +251,13 @@ class Server:
             replicas: tuple[int, ...] = ()
             if known is not None and request.previous == known.replica:
                 replicas = (*known.previous_replicas, known.replica)[-PREVIOUS_REPLICAS_MAX:]
+            is_new = known is None or request.previous == 0
             record = ClientRecord(
                 client=request.client,
                 clone_number=request.number,
                 replica=self._next_replica,
                 previous_replicas=replicas,
-                version=self.version,
+                version=self.version if is_new else min(request.version, self.version),
                 decided=0 if known is None else known.decided,
                 epoch=0,
                 subscription=request.subscription,
@@ -409,6 +411,10 @@ class Server:
     def _clone_answer(self, record: ClientRecord, number: int, views: ViewCache) -> CloneAnswer:
         view = views.current(record.subscription)
         patch = self._tree.patch(self._tree.empty_view(), view, since=self.version)
+        entries = self._log.after(max(record.version, self._log.start))
+        unreported = 0
+        if record.version < self._log.start:
+            unreported = record.decided - sum(entry.client == record.client for entry in entries)
         return CloneAnswer(
             client=record.client,
             number=number,
@@ -416,6 +422,8 @@ class Server:
             version=self.version,
             decided=record.decided,
             snapshot=patch or b"",
+            reports=self._reports(record.client, entries, record.subscription, views),
+            unreported=unreported,
         )
 
     def _update(
@@ -425,15 +433,6 @@ class Server:
         the version ``same`` is equal to that at ``since``."""
         wanted = record.next_subscription or record.subscription
         patch = views.patch(record.subscription, wanted, same)
-        entries = self._log.after(since)
-        reports = [
-            each.report
-            for entry in entries
-            for each in entry.reports
-            if each.client == record.client
-        ]
-        own = [entry for entry in entries if entry.client == record.client]
-        reports += self._not_selected(own, views.current(wanted)) if own else []
         return UpdateMessage(
             client=record.client,
             replica=record.replica,
@@ -443,8 +442,23 @@ class Server:
             epoch=record.epoch + (record.next_subscription is not None),
             decided=record.decided,
             patch=patch,
-            reports=tuple(dict.fromkeys(reports)),
+            reports=self._reports(record.client, self._log.after(since), wanted, views),
         )
+
+    def _reports(
+        self,
+        client: str,
+        entries: Sequence[LogEntry],
+        subscription: SyncSubscription,
+        views: ViewCache,
+    ) -> tuple[Report, ...]:
+        """What entries of the log mean for a client with a subscription."""
+        reports = [
+            each.report for entry in entries for each in entry.reports if each.client == client
+        ]
+        own = [entry for entry in entries if entry.client == client]
+        reports += self._not_selected(own, views.current(subscription)) if own else []
+        return tuple(dict.fromkeys(reports))
 
     def _not_selected(self, entries: Iterable[LogEntry], view: View) -> list[Report]:
         """Reports about what a client put into the document and does not see."""

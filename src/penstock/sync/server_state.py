@@ -20,7 +20,8 @@ class ClientRecord:
     previous_replicas: tuple[int, ...]
     """Replicas of earlier clones, whose identities its pending statements may use."""
     version: int
-    """The greatest version that it acknowledged."""
+    """The greatest version that it acknowledged. Until it acknowledges its last clone, this is the
+    version of the base before: the reports since then are still to be delivered."""
     decided: int
     """Number of its last decided statement."""
     epoch: int

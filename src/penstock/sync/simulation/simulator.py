@@ -2,7 +2,8 @@
 server that is killed and restored. Everything follows from a seed.
 
 The checker compares each base with the restriction of the server's document at the same version
-after every message, and at the end, when everybody has synchronised, with the reference.
+after every message, and at the end, when everybody has synchronised, with the reference. A second
+one compares the reports that clients got with those in the server's log.
 """
 
 from __future__ import annotations
@@ -16,10 +17,11 @@ from penstock.sync.affected.change import Change
 from penstock.sync.affected_search import IndexedClients
 from penstock.sync.client import Client
 from penstock.sync.client_transitions import ClientStatus
-from penstock.sync.messages import Message, Request
+from penstock.sync.messages import CloneAnswer, Message, Request
 from penstock.sync.reference.restriction import restrict_to_subscription
 from penstock.sync.server import Server
 from penstock.sync.server_state import StoredState
+from penstock.sync.simulation.report_checker import ReportChecker
 from penstock.sync.simulation.workload import (
     NAMESPACES,
     random_document,
@@ -135,6 +137,7 @@ class _Simulation:
         self._offline: set[str] = set()
         self._to_server: list[Request] = []
         self._to_clients: list[Message] = []
+        self._report_checker = ReportChecker()
         self.summary = HistorySummary()
 
     def run(self) -> None:
@@ -145,6 +148,8 @@ class _Simulation:
         self._quiesce()
         for client in self._clients.values():
             self._check_finally(client)
+        if problem := self._report_checker.problem():
+            raise self._divergence(problem)
         self._check_store()
 
     def _step(self) -> None:
@@ -229,16 +234,24 @@ class _Simulation:
     def _hand_over(self, message: Message) -> None:
         client = self._clients[message.client]
         before = client.status, client.version
-        answers = client.receive(message)
-        if before[0] is ClientStatus.CLONING and client.status is ClientStatus.CLONED:
-            self.summary.clones += 1
+        answers = self._receive(client, message)
         if (client.status, client.version) != before:
             self._check_base(client)
-        self._count_reports(client)
         self._send_requests(answers)
+
+    def _receive(self, client: Client, message: Message) -> list[Request]:
+        before = client.status, client.version, client.pending
+        answers = client.receive(message)
+        if before[0] is ClientStatus.CLONING and client.status is ClientStatus.CLONED:
+            assert isinstance(message, CloneAnswer)
+            self.summary.clones += 1
+            self._report_checker.cloned(message, before[1], before[2])
+        self._count_reports(client)
+        return answers
 
     def _count_reports(self, client: Client) -> None:
         for report in client.take_reports():
+            self._report_checker.delivered(client.name, report)
             self.summary.reports += 1
             outcomes = self.summary.outcomes
             outcomes[report.outcome] = outcomes.get(report.outcome, 0) + 1
@@ -248,8 +261,11 @@ class _Simulation:
             self._to_clients += [message] * self._copies()
 
     def _finish_round(self) -> list[Message]:
+        log_start = self._server.log.start
         messages = self._server.round()
-        self._store.write(self._server.take_changes())
+        changes = self._server.take_changes()
+        self._report_checker.decided(changes.entries, messages, log_start)
+        self._store.write(changes)
         changed = self._changed_restrictions()
         self._round_version = self._server.version
         if missed := changed - self._search.found:
@@ -300,8 +316,7 @@ class _Simulation:
             self._to_clients = []
             for message in messages:
                 client = self._clients[message.client]
-                self._to_server += client.receive(message)
-                self._count_reports(client)
+                self._to_server += self._receive(client, message)
             if not self._to_server and all(map(self._is_settled, self._clients.values())):
                 return
             self._to_server += [client.request() for client in self._clients.values()]
