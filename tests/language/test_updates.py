@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.errors import UpdateError
+from penstock.errors import QueryError, UpdateError, Where
 from penstock.language.updates import (
     Function,
     PlainPath,
@@ -181,6 +181,36 @@ def test_method_invocations_of_subscriptions_are_ignored() -> None:
     assert parse_subscription("//Item/Price!max()") == parse("//Item/Price")
     assert without_methods("//a ! count( ) !x()\n") == "//a"
     assert without_methods("//a[b != 'c!count()']") == "//a[b != 'c!count()']"
+
+
+@pytest.mark.parametrize(
+    ("subscription", "query"),
+    [
+        ("//a!count() | //b!max()", "//a | //b"),
+        ("//a[b!count() = 1]", "//a[b]"),
+        ("//a[ b ! count ( ) >= -1.5 and c!max()]/d!min()", "//a[b and c]/d"),
+        ("//a[b!value() = 'x!y()'][c = '!z()']", "//a[b][c = '!z()']"),
+        ('//a[b!text() != "]"] | //c', "//a[b] | //c"),
+        ("//a[b!=1]", "//a[b != 1]"),
+        ("//a[1 <= b/c!count() and 'x' = d]", "//a[b/c and 'x' = d]"),
+        ("//a['!y()' = b!max()]", "//a[b]"),
+        ("//a[b!count()!max() < .5 or c]", "//a[b or c]"),
+    ],
+)
+def test_methods_are_ignored_wherever_they_are(subscription: str, query: str) -> None:
+    assert parse_subscription(subscription) == parse(query)
+
+
+def test_positions_in_subscriptions_with_methods_are_those_of_the_text() -> None:
+    with pytest.raises(QueryError) as refused:
+        parse_subscription("//a!count()\n | //b!max()/[")
+    assert refused.value.where == Where(25, 2, 14)
+
+
+@pytest.mark.parametrize("subscription", ["//a!delete(b)", "//a!", "//a!!b()", "//a[!count()]"])
+def test_what_is_no_method_invocation_is_refused(subscription: str) -> None:
+    with pytest.raises(QueryError):
+        parse_subscription(subscription)
 
 
 NAMES = st.sampled_from([Name("", "", "a"), Name("", "", "b-c"), Name("p", "urn:p", "d")])

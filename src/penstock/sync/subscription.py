@@ -27,7 +27,7 @@ class SubscriptionLanguage(Enum):
 
 @dataclass(frozen=True)
 class SyncSubscription:
-    """A subscription. Method invocations at its end, such as ``!count()``, are ignored.
+    """A subscription. Method invocations, such as ``!count()``, are ignored.
 
     Raises
     ------
