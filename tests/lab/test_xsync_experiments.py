@@ -8,7 +8,8 @@ from dataclasses import replace
 import pytest
 
 from penstock.lab import xsync
-from penstock.lab.experiment_tables import ResultTable
+from penstock.lab.experiment_tables import Cell, ResultTable
+from penstock.lab.xsync.claims import SIMILAR, correlation
 from penstock.lab.xsync.document_types import Expressions, Population, RandomDtd, expression
 from penstock.lab.xsync.engines import PenstockEngine, XSyncEngine
 from penstock.lab.xsync.peers import PEERS
@@ -46,6 +47,7 @@ def test_every_figure_is_reproduced(tables: dict[str, ResultTable]) -> None:
     assert set(tables) == {
         *figures,
         "vain",
+        "vain-operations",
         "conflicts",
         "forwarding",
         "merging",
@@ -65,6 +67,58 @@ def test_only_the_paper_s_engine_ever_misses_somebody(tables: dict[str, ResultTa
         assert isinstance(count, float)
         missed[engine] += count
     assert missed["Penstock"] == missed["Penstock, content unknown"] == 0
+
+
+@needs_native
+def test_every_operation_is_judged_with_predicates(tables: dict[str, ResultTable]) -> None:
+    table = tables["vain-operations"]
+    kinds = ["delete", "insert", "rename", "move", "copy", "value"]
+    assert list(dict.fromkeys(table.column("operation"))) == kinds
+    found: dict[tuple[Cell, Cell], tuple[Cell, ...]] = {
+        (row[0], row[1]): row[2:] for row in table.rows
+    }
+    for kind in kinds:
+        ours, down = found[kind, "Penstock"], found[kind, "XSync, DOWN"]
+        assert ours[1] == down[1], "both are compared with the same restrictions"
+        assert ours[3] == 0, f"{kind}: somebody is missed"
+    affected = [found[kind, "Penstock"][1] for kind in kinds]
+    assert all(isinstance(count, float) and count > 0 for count in affected)
+
+
+@needs_native
+def test_the_sub_path_of_a_move_is_searched_too() -> None:
+    dtd = RandomDtd(((1, 2), (), ()))
+    population = Population(dtd, Expressions.SIMPLE, ["/e0/e1", "/e0/e2"], [(0, 1), (0, 2)])
+    engine = XSyncEngine(population)
+    assert list(engine.search(0, "/", down_all=False).clients) == [0]
+    assert list(engine.search_path("/e0/e2").clients) == [1]
+
+
+@needs_native
+def test_the_shapes_of_figures_4_to_7_are_compared(tables: dict[str, ResultTable]) -> None:
+    rows = [row for row in tables["claims"].rows if str(row[0]).startswith(("Figs.", "Fig. 7"))]
+    assert {row[0] for row in rows} == {
+        "Figs. 5 and 7: similar curves",
+        "Figs. 4 and 6: no similar curves",
+        "Fig. 7: a shorter query costs more",
+    }
+    for claim, _kind, measured, _expected, holds in rows:
+        assert holds in {"yes", "no"}
+        if str(claim).startswith("Figs."):
+            assert isinstance(measured, float)
+            assert -1.001 <= measured <= 1.001
+            is_similar = measured >= SIMILAR
+            assert (holds == "yes") == (is_similar != str(claim).endswith("no similar curves"))
+
+
+def test_curves_are_similar_by_their_shape() -> None:
+    falling = {1.0: 80.0, 2.0: 40.0, 3.0: 10.0}
+    scaled = {at: 7 * cost for at, cost in falling.items()}
+    rising = {at: 1 / cost for at, cost in falling.items()}
+    assert correlation(falling, scaled) == pytest.approx(1)
+    assert correlation(falling, rising) == pytest.approx(-1)
+    assert correlation(falling, dict.fromkeys(falling, 5.0)) is None
+    assert correlation({1.0: 1.0, 2.0: 3.0}, falling) is None
 
 
 @needs_native

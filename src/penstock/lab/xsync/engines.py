@@ -46,6 +46,14 @@ class XSyncEngine:
         clients = memoryview(cids).cast("I")
         return Found(clients, nodes + read + comparisons, nodes + comparisons, seconds)
 
+    def search_path(self, path: str) -> Found:
+        """The second search, for the sub path of a copy or move."""
+        begin = process_time()
+        cids, (nodes, read, comparisons) = self._index.search_path(path)
+        seconds = process_time() - begin
+        clients = memoryview(cids).cast("I")
+        return Found(clients, nodes + read + comparisons, nodes + comparisons, seconds)
+
 
 class PenstockEngine:
     """The index of affected subscriptions, which knows the document type too."""

@@ -30,7 +30,7 @@ def found_in_vain(scale: Scale, progress: Progress) -> ResultTable:
     rows: list[tuple[Cell, ...]] = []
     dtd = dtd_of(20)
     chance = random.Random(20)
-    root = _document(dtd, chance)
+    root = random_document(dtd, chance)
     for kind in Expressions:
         progress(f"lab xsync: found in vain, {kind.value}")
         lengths = range(DEPTH_MAX + 1)
@@ -74,7 +74,7 @@ def _judge(
     for _ in range(operations):
         element = chance.choice(elements)
         labels = _labels_of(element)
-        author, update = _author(population, labels, chance)
+        author, update = choose_author(population, labels, chance)
         without = copy.deepcopy(root)
         _delete(without, tree.getelementpath(element))
         affected = {
@@ -105,7 +105,7 @@ def _judge(
     return totals
 
 
-def _author(population: Population, labels: Labels, chance: random.Random) -> tuple[int, str]:
+def choose_author(population: Population, labels: Labels, chance: random.Random) -> tuple[int, str]:
     """A client that sees an element, and the rest of the element's path."""
     seeing = [client for client, own in enumerate(population.labels) if own == labels[: len(own)]]
     client = chance.choice(seeing)
@@ -113,7 +113,7 @@ def _author(population: Population, labels: Labels, chance: random.Random) -> tu
     return client, "".join(f"/e{label}" for label in rest) or "/"
 
 
-def _document(dtd: RandomDtd, chance: random.Random) -> etree._Element:
+def random_document(dtd: RandomDtd, chance: random.Random) -> etree._Element:
     """A document of the type, with text in its leaves."""
     root = etree.Element("e0")
     waiting: list[tuple[etree._Element, int, int]] = [(root, 0, 1)]
