@@ -34,6 +34,7 @@ from penstock.overlay.peer_messages import (
     ChildHeartbeat,
     Detach,
     EligibilityAnswer,
+    EligibilityPending,
     FilterRequest,
     FilterStatement,
     Forward,
@@ -102,7 +103,8 @@ def seeds() -> list[bytes]:
     path = ("c", "p")
     messages: list[AnyPeerMessage] = [
         Seeds(_SOURCE, ("s", "x")),
-        Add(_SOURCE, "x", 1, "p", _INTEREST, _BITMAP, 0.0, ("y",), 1),
+        Add(_SOURCE, "x", 1, "p", _INTEREST, _BITMAP, False, (), (0.5,), ("y",), 1),
+        Add(_SOURCE, "x", 1, "p", _INTEREST, None, True, ("c", "x"), (), (), 0),
         AddResult(_SOURCE, 1, "s", 0.5, 1, _BITMAP),
         AddRefused(_SOURCE, 1, "s"),
         AttachRequest(_SOURCE, _CHILD, _CHILD, _INTEREST, 1, _BITMAP, ("c",)),
@@ -119,6 +121,7 @@ def seeds() -> list[bytes]:
         NewParent(_SOURCE, "x", is_replacement=True),
         MoveRequest(_SOURCE, 2.0),
         EligibilityAnswer(_SOURCE, 1, is_granted=True),
+        EligibilityPending(_SOURCE, 1, 2.5),
         OverheadRequest(_SOURCE, 1, _BITMAP, ("s", "p")),
         OverheadAnswer(_SOURCE, 1, True, 1.0, 2.0, _BITMAP, (ChildCost("x", 0.0, 1.0),)),
         Forward(_SOURCE, 1, 31, 30, BucketDocument(31, 0b11)),
