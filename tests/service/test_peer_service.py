@@ -26,9 +26,11 @@ from penstock.overlay import (
     AnyPeerMessage,
     BucketModel,
     Connected,
+    GapReported,
     MembershipState,
     MessageCodec,
     PatternModel,
+    PeerOptions,
     PeerOutput,
 )
 from penstock.overlay.peer_messages import Add, Forward, Seeds, SeedsRequest
@@ -259,6 +261,70 @@ def test_a_peer_changes_its_subscription() -> None:
             await until(lambda: len(below.deliveries()) == 2)
             assert below.deliveries() == [b"<a/>", b"<b n='2'/>"]
             assert above.deliveries() == [b"<a/>", b"<a n='2'/>"]
+
+    run(main())
+
+
+@pytest.mark.parametrize("count", [2, 3])
+def test_a_peer_of_wider_interest_takes_the_place_of_its_parent(count: int) -> None:
+    core = PeerOptions(
+        fan_out=1, heartbeat_seconds=0.5, silence_seconds=30.0, reorganise_seconds=1.0
+    )
+
+    async def main() -> None:
+        async with AsyncExitStack() as stack:
+            source = await stack.enter_async_context(
+                running_peer("source", is_source=True, peer=core)
+            )
+            queries = ("/a[@n = '0']", "/a", "/a[@n = '0']")[:count]
+            peers = []
+            for number, query in enumerate(queries):
+                peer = await stack.enter_async_context(running_peer(f"p{number}", peer=core))
+                await peer.join(source, query)
+                peers.append(peer)
+
+            def path(number: int) -> tuple[str, ...]:
+                [tree] = peers[number].service.status().trees
+                return tree.path
+
+            assert path(1) == (source.name, peers[0].name)
+            contents: list[bytes] = []
+
+            async def publish(documents: int) -> None:
+                first = len(contents)
+                contents.extend(
+                    f"<a n='{number % 4}' i='{number}'/>".encode()
+                    for number in range(first, first + documents)
+                )
+                await source.publish(*contents[first:])
+
+            await publish(40)
+            await until(lambda: path(1) == (source.name,) and all(map(path, range(count))))
+            moves = [each.service.status().counters["moves"] for each in peers]
+            assert moves[1] >= 1
+            await publish(40)
+            for query, peer in zip(queries, peers, strict=True):
+                wanted = [each for each in contents if query == "/a" or b"n='0'" in each]
+                await until(lambda peer=peer, wanted=wanted: len(peer.deliveries()) >= len(wanted))
+                assert peer.deliveries() == wanted
+                assert not any(isinstance(each, GapReported) for each in peer.outputs)
+            assert path(0)[0] == source.name
+
+    run(main())
+
+
+def test_a_timer_whose_time_is_over() -> None:
+    """As on a busy machine, where other things happen between the time and the tick."""
+
+    async def main() -> None:
+        async with running_peer("source", is_source=True) as source:
+            membership = source.service.peer.membership(source.name)
+            loop = asyncio.get_running_loop()
+            membership.heartbeat_at = loop.time() - 1.0
+            interest = source.service.model.interest(xpath=["/a"])
+            for other in ("one@127.0.0.1:9", "two@127.0.0.1:9"):
+                source.service.join(other, interest)
+            await until(lambda: (membership.heartbeat_at or 0.0) > loop.time())
 
     run(main())
 

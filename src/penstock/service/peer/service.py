@@ -97,6 +97,7 @@ class PeerService:
         self._room = asyncio.Event()
         self._changed = asyncio.Event()
         self._timer: asyncio.TimerHandle | None = None
+        self._timer_due: float | None = None
         self._tasks: set[asyncio.Task[None]] = set()
 
     async def __aenter__(self) -> Self:
@@ -419,12 +420,13 @@ class PeerService:
     def _set_timer(self) -> None:
         due = self.peer.next_timer
         if self._timer is not None:
-            if due is not None and self._timer.when() == due:
+            if due == self._timer_due:
                 return
             self._timer.cancel()
             self._timer = None
         if due is not None:
-            self._timer = self._loop.call_at(due, self._ticked)
+            # A loop may return a handle that knows no time if the time is over already.
+            self._timer, self._timer_due = self._loop.call_at(due, self._ticked), due
 
     def _neighbours(self) -> Collection[str]:
         names: set[str] = set()
