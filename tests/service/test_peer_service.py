@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import io
 from contextlib import AsyncExitStack
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -265,6 +266,16 @@ def test_a_peer_changes_its_subscription() -> None:
     run(main())
 
 
+def has_received(peer: RunningPeer, count: int) -> bool:
+    """Whether a peer has delivered some number of documents."""
+    return len(peer.deliveries()) >= count
+
+
+def has_links(peer: RunningPeer, *others: RunningPeer) -> bool:
+    """Whether a peer has links to these and no other peers."""
+    return set(peer.service.links.status()) == {each.name for each in others}
+
+
 @pytest.mark.parametrize("count", [2, 3])
 def test_a_peer_of_wider_interest_takes_the_place_of_its_parent(count: int) -> None:
     core = PeerOptions(
@@ -305,7 +316,7 @@ def test_a_peer_of_wider_interest_takes_the_place_of_its_parent(count: int) -> N
             await publish(40)
             for query, peer in zip(queries, peers, strict=True):
                 wanted = [each for each in contents if query == "/a" or b"n='0'" in each]
-                await until(lambda peer=peer, wanted=wanted: len(peer.deliveries()) >= len(wanted))
+                await until(partial(has_received, peer, len(wanted)))
                 assert peer.deliveries() == wanted
                 assert not any(isinstance(each, GapReported) for each in peer.outputs)
             assert path(0)[0] == source.name
@@ -346,13 +357,13 @@ def test_links_past_the_limit_are_closed(monkeypatch: pytest.MonkeyPatch) -> Non
             await child.join(source, "/a")
             links = source.service.links
             message = MessageCodec(PatternModel()).encode(Seeds(source.name, peers=()))
-            for other, left in ((one, {child, one}), (two, {child, two})):
+            for other in (one, two):
                 assert links.send(other.name, message)
-                await until(lambda left=left: set(links.status()) == {each.name for each in left})
+                await until(partial(has_links, source, child, other))
             # Links that are being opened count, too.
             assert links.send(three.name, message)
             assert links.send(four.name, message)
-            await until(lambda: set(links.status()) == {three.name, four.name})
+            await until(partial(has_links, source, three, four))
             dropped = links.dropped
             for each in (one, two, child):
                 assert links.send(each.name, message) == (each is not child)
