@@ -133,9 +133,10 @@ class TreePicture:
         starts: dict[str | None, float] = {None: -math.pi / 2}
         points: dict[str, tuple[float, float]] = {}
         half = _RINGS_PIXELS / 2
-        for name in (None, *depths):
-            start = starts[name]
-            for child in self.children(name):
+        parents: tuple[str | None, ...] = (None, *depths)
+        for parent in parents:
+            start = starts[parent]
+            for child in self.children(parent):
                 starts[child.name] = start
                 angle = 2 * math.pi * angles[child.name] / total
                 middle, radius = start + angle / 2, half * radii[depths[child.name]]
@@ -207,7 +208,7 @@ def _body(picture: TreePicture, points: Mapping[str, tuple[float, float]]) -> st
         f'<text x="{_MARGIN}" y="{_MARGIN - 8}" font-size="13">{escape(picture.title)}</text>'
     ]
     for peer in picture.peers:
-        if peer.name in points and peer.parent in points:
+        if peer.name in points and peer.parent is not None and peer.parent in points:
             x1, y1 = point(peer.parent)
             x2, y2 = point(peer.name)
             shapes.append(
