@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
@@ -80,8 +79,8 @@ class SweepResult:
 
     @classmethod
     def of_siena(cls, number: int, overhead: float) -> SweepResult:
-        """Of brokers, which do not move; they are in a balanced tree."""
-        return cls(number, overhead, math.nan, math.nan, 0, 0)
+        """Of brokers, of which nothing else is measured: the rest is 0."""
+        return cls(number, overhead, 0.0, 0.0, 0, 0)
 
 
 _FIELDS: Final[dict[str, pa.DataType]] = {
