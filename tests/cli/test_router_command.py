@@ -4,18 +4,27 @@ from __future__ import annotations
 
 import json
 import logging
+import sqlite3
+from collections.abc import Sequence
+from contextlib import closing
+from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 
 import pytest
 
+from penstock.routing import LocalSubscription
+from penstock.routing.interest_index import InterestIndex
 from penstock.routing.limits import AGGREGATE_NODES_MAX
 from penstock.service.router import RouterOptions
 from penstock.service.router.engine import RouterEngine
 from penstock.service.router.status import FILE
 from penstock.workspace import Workspace
+from penstock.workspace.layout import ROUTER_STATE
 from penstock.workspace.router_store import RouterStore
 from support.fixtures.commands import penstock
+from support.routing.one_router import document
+from support.service import faulty_router
 
 INSECURE = ("router", "--insecure", "--listen", "127.0.0.1:0")
 
@@ -31,6 +40,12 @@ INSECURE = ("router", "--insecure", "--listen", "127.0.0.1:0")
         ((*INSECURE, "--annotation", "pd", "--annotation", "all"), "`all` is not a kind"),
         (("router", "subscribe", "--connect", "a:1", "--name", "ada"), "give a query"),
         (("router", "unsubscribe", "--connect", "a:1", "--name", "ada"), "or --all"),
+        (("router", "unsubscribe", "--connect", "a:1", "--name", "ada", "--all"), "--force"),
+        (("router", "unsubscribe", "--connect", "a:1", "--name", "ada", "s1"), "--force"),
+        (
+            ("router", "subscribe", "--connect", "a:1", "--name", "ada", "/a", "--expires", "soon"),
+            "is not a time",
+        ),
     ],
 )
 def test_wrong_command_lines(
@@ -52,7 +67,8 @@ def test_wrong_command_lines(
         ((*INSECURE, "--name", "a b"), "link.option"),
         ((*INSECURE, "--verify", "1.5"), "routing.option"),
         (("router", "status"), "workspace.no-router"),
-        (("router", "forget", "b"), "workspace.no-router"),
+        (("router", "forget", "b", "--force"), "workspace.no-router"),
+        (("router", "dead-letters"), "workspace.no-router"),
     ],
 )
 def test_refusals_have_a_code(
@@ -116,15 +132,87 @@ def test_options_of_the_interest_and_the_queues_reach_the_router(
     ]
 
 
+def test_times_and_the_number_of_fragments_reach_the_router(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    seen: list[LocalSubscription] = []
+
+    async def subscribe(
+        _client: object, subscriptions: Sequence[LocalSubscription], *_: object, **__: object
+    ) -> None:
+        seen.extend(subscriptions)
+
+    monkeypatch.setattr("penstock.cli.commands.router._subscribe", subscribe)
+    command = ("router", "subscribe", "--connect", "127.0.0.1:1", "--name", "ada", "//flash")
+    times = ("--starts", "2026-05-01T12:00", "--expires", "2026-06-01")
+    assert penstock(*command, "--fragments", "--fragments-max", "7", *times).code == 0
+    assert penstock(*command).code == 0
+    first, second = seen
+    assert (first.returns, first.fragments_max) == ("fragments", 7)
+    assert first.starts_at == datetime(2026, 5, 1, 12, tzinfo=UTC)
+    assert first.expires_at == datetime(2026, 6, 1, tzinfo=UTC)
+    assert (second.returns, second.starts_at, second.expires_at) == ("document", None, None)
+    done = penstock(*command, "--fragments-max", "0")
+    assert "[subscription.fragments-max]" in done.err
+
+
 def test_a_neighbour_is_forgotten(workspace_folder: Path) -> None:
     store = RouterStore.open(workspace_folder, "a")
     RouterEngine(store).run([partial(RouterEngine.add_neighbour, name="b")])
     store.close()
-    assert penstock("router", "forget", "b", "--json").rows == [
+    refused = penstock("router", "forget", "b", "--json")
+    assert refused.code == 2
+    assert "--force" in refused.err
+    assert penstock("router", "forget", "b", "--json", "--force").rows == [
         {"type": "summary", "forgotten": "b"}
     ]
-    done = penstock("router", "forget", "b")
+    done = penstock("router", "forget", "b", "--force")
     assert "[routing.neighbour]" in done.err
+
+
+def test_dead_letters_of_a_router_are_listed(workspace_folder: Path) -> None:
+    refused = [document(b"<a>", 1), document(b"<a></b>", 2)]
+    with closing(RouterStore.open(workspace_folder, "a")) as store:
+        RouterEngine(store).run([partial(RouterEngine.publish, document=each) for each in refused])
+    done = penstock("router", "dead-letters")
+    assert "2 dead letters" in done.err
+    heading, *lines = done.out.splitlines()
+    assert heading.split() == ["number", "refused", "document", "code", "message"]
+    assert [line.split()[3:5] for line in lines] == [
+        ["wire/1", "xml.unclosed"],
+        ["wire/2", "xml.end-tag"],
+    ]
+    [row] = penstock("router", "dead-letters", "--json", "--code", "xml.unclosed").rows
+    assert (row["document"], row["bytes"], row["report"]) == ("wire/1", 3, None)
+
+
+def test_reports_of_a_router_of_an_older_format(workspace_folder: Path) -> None:
+    with closing(RouterStore.open(workspace_folder, "a")) as store:
+        RouterEngine(store).run([partial(RouterEngine.publish, document=document(b"<a>"))])
+    connection = sqlite3.connect(workspace_folder / ROUTER_STATE)
+    for statement in (
+        "DROP TABLE unclean_ends",
+        "DROP TABLE set_aside",
+        "ALTER TABLE dead_letters DROP COLUMN report",
+        "PRAGMA user_version = 1",
+    ):
+        connection.execute(statement)
+    connection.commit()
+    connection.close()
+    [row] = penstock("router", "dead-letters", "--json").rows
+    assert row["code"] == "xml.unclosed"
+
+
+def test_the_report_of_a_defect_is_in_the_json_of_dead_letters(
+    workspace_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(InterestIndex, "match", faulty_router.match)
+    with closing(RouterStore.open(workspace_folder, "a")) as store:
+        content = document(b"<a><panic/></a>")
+        RouterEngine(store).run([partial(RouterEngine.publish, document=content)])
+    [row] = penstock("router", "dead-letters", "--json").rows
+    assert row["code"] == "internal.error"
+    assert row["report"]["type"] == "PanicException"
 
 
 def test_the_status_of_a_router_that_is_not_running(workspace_folder: Path) -> None:

@@ -195,6 +195,19 @@ def test_fragments_are_delivered_up_to_the_limit() -> None:
     assert [each.fragments_omitted for each in found] == [0, 1, 0]
 
 
+def test_expired_subscriptions_are_known() -> None:
+    router = Router(name="r1")
+    subscribe(
+        router,
+        subscription("always"),
+        subscription("past", expires_at=NOW),
+        subscription("future", expires_at=NOW + timedelta(seconds=1)),
+        subscription("fragments", returns="fragments"),
+    )
+    assert router.expired(NOW) == ("past",)
+    assert set(router.expired(NOW + timedelta(days=1))) == {"past", "future"}
+
+
 def test_header_tests_of_subscribers_and_neighbours() -> None:
     router = Router(name="r1", neighbours=["r2"])
     link_up(router, "r2", [Pattern.of_path("/a", where={"lang": "de"})])

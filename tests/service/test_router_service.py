@@ -8,6 +8,7 @@ import random
 import secrets
 from collections.abc import Callable, Coroutine
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -95,6 +96,28 @@ def test_fragments_are_delivered_instead_of_the_document(tmp_path: Path) -> None
             [delivery] = await take(ada, 1)
             assert delivery.content is None
             assert delivery.fragments == (("element", "<flash>1</flash>"),)
+
+    run_test(main)
+
+
+def test_expired_subscriptions_are_removed_and_not_announced_any_more(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("penstock.service.router.service.EXPIRY_SECONDS", 0.05)
+
+    async def main() -> None:
+        async with (
+            running(tmp_path / "a", router_options("a")) as a,
+            running(tmp_path / "b", router_options("b", connect={"a": a.address})) as b,
+            RouterClient(a.address, name="ada") as ada,
+        ):
+            soon = datetime.now(UTC) + timedelta(seconds=2)
+            await ada.subscribe([flash(), replace(flash("s2", "//other"), expires_at=soon)])
+            await until_in_step(b, "a", 2)
+            await until_in_step(b, "a", 1)
+            assert datetime.now(UTC) >= soon
+            [left] = await a.commits.read(lambda engine: engine.subscriptions_of("ada"))
+            assert left.query == "//flash"
 
     run_test(main)
 

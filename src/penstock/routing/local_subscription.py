@@ -84,6 +84,10 @@ class LocalSubscription:
             self.expires_at is None or now < self.expires_at
         )
 
+    def has_expired(self, now: datetime) -> bool:
+        """Whether no further documents are delivered."""
+        return self.expires_at is not None and self.expires_at <= now
+
     def pattern(self) -> Pattern:
         """The interest that is announced to neighbours, in an aggregated set.
 

@@ -400,6 +400,11 @@ class Router:
         """The subscriptions of this router's own subscribers."""
         return dict(self._subscriptions)
 
+    def expired(self, now: datetime) -> tuple[str, ...]:
+        """Ids of subscriptions that no document can be delivered to any more."""
+        conditional = (self._subscriptions[id_] for id_ in self._conditional)
+        return tuple([each.id for each in conditional if each.has_expired(now)])
+
     def status(self, neighbour: str) -> NeighbourStatus:
         """What is known of a neighbour."""
         return self._neighbour(neighbour).status

@@ -35,7 +35,13 @@ from penstock.workspace.layout import ROUTER_MARK, ROUTER_STATE
 from penstock.workspace.limits import ROUTER_DEAD_LETTERS_MAX, ROUTER_UNCLEAN_ENDS_MAX
 from penstock.workspace.private_files import create_private
 from penstock.workspace.progress_mark import ProgressMark
-from penstock.workspace.router_tables import APPLICATION_ID, FORMAT, MIGRATIONS, TABLES
+from penstock.workspace.router_tables import (
+    APPLICATION_ID,
+    FORMAT,
+    MIGRATIONS,
+    REPORTS_SINCE,
+    TABLES,
+)
 from penstock.workspace.timestamps import from_microseconds, to_microseconds, utc_now
 
 LOCK: Final = "router"
@@ -95,7 +101,7 @@ class StoredDeadLetter:
     document: Document
     code: str
     message: str
-    refused_at: datetime | None
+    refused_at: datetime
     report: str | None
     """What to send to the maintainers, as JSON, if a defect of Penstock is the cause."""
 
@@ -549,6 +555,25 @@ class RouterStore:
                     connection.execute("DELETE FROM remembered WHERE publisher = ?", (publisher,))
 
 
+def read_dead_letters(folder: Path) -> list[StoredDeadLetter]:
+    """The latest documents that the router of a workspace refused, oldest first.
+
+    The router may be running.
+
+    Raises
+    ------
+    WorkspaceError
+        ``workspace.no-router``, ``workspace.damaged`` or ``workspace.too-new``
+    """
+    path = folder / ROUTER_STATE
+    if not path.exists():
+        raise error("workspace.no-router", f"{folder} has no state of a router")
+    database = Database(path)
+    with closing(database), database.read_transaction() as connection:
+        has_reports = _check_format(connection, path) >= REPORTS_SINCE
+        return _read_dead_letters(connection, has_reports=has_reports)
+
+
 def forget_neighbour(folder: Path, name: str) -> None:
     """Remove a neighbour that is no longer one, with all that waits for it.
 
@@ -737,9 +762,7 @@ def _prepare(connection: sqlite3.Connection, path: Path, name: str) -> None:
     (tables,) = connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()
     (application,) = connection.execute("PRAGMA application_id").fetchone()
     if tables or application:
-        for older in range(_check_format(connection, path), FORMAT):
-            _execute_all(connection, MIGRATIONS[older])
-        connection.execute(f"PRAGMA user_version = {FORMAT}")
+        _migrate(connection, path)
         return
     _execute_all(connection, TABLES)
     connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
@@ -749,6 +772,13 @@ def _prepare(connection: sqlite3.Connection, path: Path, name: str) -> None:
         "INSERT INTO router (only, name, store_id, counters) VALUES (1, ?, ?, ?)",
         (name, secrets.token_hex(16), counters),
     )
+
+
+def _migrate(connection: sqlite3.Connection, path: Path) -> None:
+    """Changes the tables into those of the current format."""
+    for older in range(_check_format(connection, path), FORMAT):
+        _execute_all(connection, MIGRATIONS[older])
+    connection.execute(f"PRAGMA user_version = {FORMAT}")
 
 
 def _execute_all(connection: sqlite3.Connection, statements: str) -> None:
@@ -804,22 +834,29 @@ def _load_remembered(
     return tuple((publisher, tuple(each)) for publisher, each in digests.items())
 
 
-def _read_dead_letters(connection: sqlite3.Connection) -> list[StoredDeadLetter]:
+def _read_dead_letters(
+    connection: sqlite3.Connection, *, has_reports: bool = True
+) -> list[StoredDeadLetter]:
+    report = "report" if has_reports else "NULL"
     rows = connection.execute(
-        "SELECT number, document, code, message, refused_at, report FROM dead_letters"
+        f"SELECT number, document, code, message, refused_at, {report} FROM dead_letters"
         " ORDER BY number"
     ).fetchall()
-    return [
-        StoredDeadLetter(
-            number=number,
-            document=_read_document(connection, document),
-            code=code,
-            message=message,
-            refused_at=from_microseconds(refused_at),
-            report=report,
+    letters = []
+    for number, document, code, message, refused_at, report_text in rows:
+        time = from_microseconds(refused_at)
+        assert time is not None
+        letters.append(
+            StoredDeadLetter(
+                number=number,
+                document=_read_document(connection, document),
+                code=code,
+                message=message,
+                refused_at=time,
+                report=report_text,
+            )
         )
-        for number, document, code, message, refused_at, report in rows
-    ]
+    return letters
 
 
 def _read_document(connection: sqlite3.Connection, number: int) -> Document:

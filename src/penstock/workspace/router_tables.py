@@ -7,6 +7,9 @@ from typing import Final
 FORMAT: Final = 2
 """Version of the tables."""
 
+REPORTS_SINCE: Final = 2
+"""The format since which dead letters have reports."""
+
 APPLICATION_ID: Final = 0x50454E52
 """``PENR``: marks a SQLite file as the state of a router."""
 

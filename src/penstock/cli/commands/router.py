@@ -5,10 +5,12 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import hashlib
+import json
 import signal
 import sys
 from collections.abc import Coroutine, Mapping, Sequence
 from dataclasses import replace
+from datetime import datetime
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
@@ -18,6 +20,7 @@ from rich.table import Table
 
 from penstock.cli.commands.publish import login_name
 from penstock.cli.commands.router_tree import tree
+from penstock.cli.confirmation import ForceRemovalOption, confirm_removal
 from penstock.cli.console import note, plural, print_json, print_line, print_table, progress
 from penstock.cli.document_inputs import DocumentInput, document_inputs
 from penstock.cli.document_text import decode_for_display
@@ -36,14 +39,17 @@ from penstock.cli.options import (
     header_fields,
 )
 from penstock.cli.result_format import FRAGMENT_CHARACTERS_MAX, one_line
+from penstock.cli.time_arguments import parse_time
 from penstock.errors import error
 
 if TYPE_CHECKING:
     from penstock.documents import Document, Header
     from penstock.links import Address, ClientTls, TcpAddress
     from penstock.routing import AnnotationOptions, LocalSubscription
+    from penstock.routing.local_subscription import Returns
     from penstock.service.router import DeliveredDocument, Receipt, RouterClient, RouterOptions
     from penstock.service.router.process import Listening
+    from penstock.workspace.router_store import StoredDeadLetter
 
 T = TypeVar("T")
 
@@ -332,6 +338,61 @@ def _link_state(neighbour: Mapping[str, Any], *, is_running: bool) -> str:
 router_app.command("tree")(tree)
 
 
+@router_app.command("dead-letters")
+def dead_letters(
+    *,
+    workspace: WorkspaceOption = Path(),
+    code: Annotated[
+        str | None,
+        typer.Option(metavar="CODE", help="Only documents refused with this error code."),
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """List the documents that the router of a workspace refused, the latest.
+
+    With --json, also the reports of defects, which contain no document.
+    """
+    from penstock.workspace import Workspace
+    from penstock.workspace.router_store import read_dead_letters
+
+    with Workspace.open(workspace, read_only=True) as opened:
+        letters = read_dead_letters(opened.path)
+    shown = [each for each in letters if code is None or each.code == code]
+    if as_json:
+        for letter in shown:
+            print_json(_dead_letter_row(letter))
+        return
+    table = Table(box=None, pad_edge=False)
+    table.add_column("number", justify="right")
+    for column in ("refused", "document", "code", "message"):
+        table.add_column(column)
+    for letter in shown:
+        table.add_row(
+            str(letter.number),
+            f"{letter.refused_at:%Y-%m-%d %H:%M}",
+            letter.document.identity,
+            letter.code,
+            one_line(letter.message),
+        )
+    if shown:
+        print_table(table)
+    note(plural(len(shown), "dead letter"))
+
+
+def _dead_letter_row(letter: StoredDeadLetter) -> dict[str, Any]:
+    return {
+        "type": "dead letter",
+        "number": letter.number,
+        "refused_at": letter.refused_at.isoformat(),
+        "document": letter.document.identity,
+        "publisher": letter.document.header.publisher,
+        "bytes": len(letter.document.content),
+        "code": letter.code,
+        "message": letter.message,
+        "report": None if letter.report is None else json.loads(letter.report),
+    }
+
+
 @router_app.command("forget")
 def forget(
     neighbour: Annotated[
@@ -339,6 +400,7 @@ def forget(
     ],
     *,
     workspace: WorkspaceOption = Path(),
+    force: ForceRemovalOption = False,
     as_json: JsonOption = False,
 ) -> None:
     """Remove a neighbour that is no longer one, with the documents that wait for it.
@@ -350,6 +412,8 @@ def forget(
     from penstock.workspace.router_store import LOCK, forget_neighbour
 
     with Workspace.open(workspace) as opened, opened.lock(LOCK, wait=False):
+        what = f"the neighbour `{neighbour}` and the documents that wait for it"
+        confirm_removal(what, force=force, as_json=as_json)
         forget_neighbour(opened.path, neighbour)
     if as_json:
         print_json({"type": "summary", "forgotten": neighbour})
@@ -476,6 +540,27 @@ def subscribe(
     fragments: Annotated[
         bool, typer.Option("--fragments", help="Deliver the fragments that a query selects.")
     ] = False,
+    fragments_max: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            help="With --fragments, deliver at most N fragments of a document (default: 1,000).",
+            show_default=False,
+        ),
+    ] = None,
+    starts: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TIME", help="Deliver from this time on, such as 2026-05-01T12:00 or 2h."
+        ),
+    ] = None,
+    expires: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TIME",
+            help="Stop delivering at this time, such as 7d from now, and remove the subscriptions.",
+        ),
+    ] = None,
     follow: Annotated[
         bool, typer.Option("--follow", help="Print deliveries until interrupted.")
     ] = False,
@@ -489,9 +574,9 @@ def subscribe(
 ) -> None:
     """Subscribe at a router, and print deliveries with --follow or --count.
 
-    The subscriptions stay until `penstock router unsubscribe`, and the router keeps the deliveries
-    of a subscriber that is not connected. A delivery is acknowledged once it is printed; without
-    queries, the deliveries of existing subscriptions are printed.
+    The subscriptions stay until they expire or `penstock router unsubscribe`, and the router keeps
+    the deliveries of a subscriber that is not connected. A delivery is acknowledged once it is
+    printed; without queries, the deliveries of existing subscriptions are printed.
     """
     subscriptions = _subscriptions(
         name,
@@ -500,7 +585,10 @@ def subscribe(
         namespaces=bindings(namespace),
         default_namespace=default_namespace,
         where=header_fields(where, "--where"),
-        returns_fragments=fragments,
+        returns="fragments" if fragments else "document",
+        fragments_max=fragments_max,
+        starts_at=parse_time(starts, "--starts"),
+        expires_at=parse_time(expires, "--expires"),
     )
     if not subscriptions and count is None and not follow:
         raise typer.BadParameter("give a query, --follow or --count", param_hint="QUERY")
@@ -517,9 +605,13 @@ def _subscriptions(
     namespaces: dict[str, str],
     default_namespace: str | None,
     where: dict[str, str],
-    returns_fragments: bool,
+    returns: Returns,
+    fragments_max: int | None,
+    starts_at: datetime | None,
+    expires_at: datetime | None,
 ) -> list[LocalSubscription]:
     from penstock.routing import LocalSubscription
+    from penstock.routing.limits import DELIVERY_FRAGMENTS_MAX
 
     found = []
     for kind, texts in (("xpath", queries), ("keywords", keywords)):
@@ -532,7 +624,10 @@ def _subscriptions(
                 namespaces=namespaces if kind == "xpath" else {},
                 default_namespace=default_namespace if kind == "xpath" else None,
                 where=where,
-                returns="fragments" if returns_fragments else "document",
+                returns=returns,
+                fragments_max=DELIVERY_FRAGMENTS_MAX if fragments_max is None else fragments_max,
+                starts_at=starts_at,
+                expires_at=expires_at,
             )
             found.append(replace(subscription, id=_subscription_id(subscription)))
     return found
@@ -616,6 +711,7 @@ def unsubscribe(
     every: Annotated[
         bool, typer.Option("--all", help="Remove all subscriptions of the subscriber.")
     ] = False,
+    force: ForceRemovalOption = False,
     token_file: TokenFileOption = None,
     tls_authorities: AuthoritiesOption = None,
     as_json: JsonOption = False,
@@ -623,6 +719,8 @@ def unsubscribe(
     """Remove subscriptions at a router."""
     if every == bool(ids):
         raise typer.BadParameter("give subscriptions or --all", param_hint="SUBSCRIPTION, --all")
+    what = f"all subscriptions of {name}" if every else plural(len(ids or ()), "subscription")
+    confirm_removal(what, force=force, as_json=as_json)
     client = _client(connect, name, token_file, tls_authorities)
 
     async def remove() -> int:

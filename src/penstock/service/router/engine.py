@@ -504,6 +504,10 @@ class RouterEngine:
                     self._transaction.set_aside[id_] = 0
         return len(ids)
 
+    def remove_expired(self) -> int:
+        """Removes the subscriptions that have expired; returns their number."""
+        return self.unsubscribe(sorted(self.router.expired(self._clock())))
+
     def subscriptions_of(self, subscriber: str) -> list[LocalSubscription]:
         """The subscriptions of a subscriber."""
         return [

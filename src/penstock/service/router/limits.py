@@ -55,6 +55,9 @@ JOURNAL_DOCUMENTS_AT_ONCE: Final[int] = 200
 POLL_SECONDS: Final[float] = 0.5
 """Time between two looks at the workspace for new documents, subscriptions and mappings."""
 
+EXPIRY_SECONDS: Final[float] = 60.0
+"""Time between two removals of expired subscriptions. They receive nothing in the meantime."""
+
 STATUS_SECONDS: Final[float] = 1.0
 """Time between two writes of the status."""
 

@@ -35,6 +35,7 @@ from penstock.service.router.engine import (
     SessionStarted,
 )
 from penstock.service.router.group_commit import GroupCommit
+from penstock.service.router.limits import EXPIRY_SECONDS
 from penstock.service.router.neighbour_link import NeighbourLink
 from penstock.service.router.options import RouterOptions
 from penstock.service.router.tokens import Role
@@ -144,6 +145,7 @@ class RouterService:
             )
             self._links.append(link)
             self.start_task(_served(self._neighbour(name).serve(link)))
+        self.start_task(self._remove_expired())
         logger.info("router %s listens on %s", options.name, self.address)
 
     async def close(self) -> None:
@@ -162,6 +164,14 @@ class RouterService:
         self._readers.shutdown()
         if not self._failed.done():
             self._failed.cancel()
+
+    async def _remove_expired(self) -> None:
+        """Removes expired subscriptions, for ever, so that nobody forwards documents for them."""
+        while True:
+            removed = await self.commits.submit(RouterEngine.remove_expired)
+            if removed:
+                logger.info("%d subscriptions have expired", removed)
+            await asyncio.sleep(EXPIRY_SECONDS)
 
     def _task_done(self, task: asyncio.Task[None]) -> None:
         if task.cancelled() or self._failed.done():
