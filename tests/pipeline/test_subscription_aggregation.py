@@ -76,6 +76,9 @@ def test_the_aggregate_is_that_of_one_process(patterns: DataFrame, bound: int) -
     for pattern in built.patterns:
         assert found[pattern.key].members == len(built.members_of(pattern))
         assert found[pattern.key].is_exact == built.is_exact(pattern)
+    assert all(table.is_cached for table in aggregate.cached), "each block is aggregated once"
+    aggregate.unpersist()
+    assert not any(table.is_cached for table in aggregate.cached)
     members = {row.subscription: row.pattern for row in aggregate.members.collect()}
     assert members == {str(row[0]): built.pattern_for(str(row[0])).key for row in ROWS}
 
@@ -90,6 +93,11 @@ def test_the_order_is_that_of_one_process(patterns: DataFrame) -> None:
     found = subscription_containment(patterns).collect()
     assert {(row.container, row.contained): row.is_direct for row in found} == expected
     assert len(found) == len(expected)
+    direct = subscription_containment(patterns, direct_only=True, tasks=2).collect()
+    assert {(row.container, row.contained) for row in direct} == {
+        pair for pair, is_direct in expected.items() if is_direct
+    }
+    assert all(row.is_direct for row in direct)
 
 
 def test_invalid_subscriptions_are_returned_and_left_out(spark: SparkSession) -> None:

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from penstock.language import Query, why_never
 from penstock.routing import Pattern, containment_order
+from penstock.routing.containment_order import FixedOrder
 from support.strategies.patterns import patterns
 
 
@@ -26,6 +27,29 @@ def test_the_order_is_that_of_all_pairs(given_patterns: list[Pattern]) -> None:
     assert {(pair.container, pair.contained): pair.is_direct for pair in found} == expected
     assert len(found) == len(expected)
     assert found == containment_order(reversed(given_patterns))
+
+
+@given(st.lists(patterns, max_size=10, unique=True))
+def test_the_order_of_a_fixed_set_is_the_same(given_patterns: list[Pattern]) -> None:
+    order = FixedOrder([pattern.key for pattern in given_patterns])
+    found = {
+        (given_patterns[container], contained): is_direct
+        for number, contained in enumerate(given_patterns)
+        for container, is_direct in order.above(number).items()
+    }
+    pairs = containment_order(given_patterns)
+    assert found == {(pair.container, pair.contained): pair.is_direct for pair in pairs}
+
+
+def test_a_path_that_every_document_matches_contains_keywords() -> None:
+    given_patterns = [
+        Pattern.of_keywords("storm", where={"lang": "en"}),
+        Pattern.of_path("//*", where={"lang": "en"}),
+        Pattern.of_path("/* | /a"),
+        Pattern.of_path("/*", where={"lang": "de"}),
+    ]
+    order = FixedOrder([pattern.key for pattern in given_patterns])
+    assert order.above(0).keys() == {1, 2}
 
 
 def test_equivalent_patterns_contain_each_other() -> None:

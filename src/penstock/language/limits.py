@@ -60,6 +60,9 @@ MAX_CACHED_PATTERNS: Final = 4096
 MAX_CACHED_GOALS: Final = 4096
 """Cached compiled sets of paths in the reference."""
 
+MAX_CACHED_STEPS: Final = 4096
+"""Cached steps without predicates, of queries that the native core made."""
+
 MAX_CACHED_DOMAINS: Final = 32
 """Schemas whose derived facts are cached."""
 

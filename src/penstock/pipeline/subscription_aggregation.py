@@ -13,14 +13,15 @@ from functools import lru_cache
 from typing import Any, Final
 
 import pyarrow as pa
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as f
 from pyspark.sql.pandas.types import from_arrow_schema
 
 from penstock.errors import QueryError, error
-from penstock.pipeline.limits import PARSED_PATTERNS_MAX
+from penstock.pipeline.limits import CONTAINMENT_TASKS, PARSED_PATTERNS_MAX
 from penstock.routing import MergeForest, Merger, Pattern, PatternNode, SampledDocuments
 from penstock.routing.blocks import aggregate_block, block_bound, block_of
+from penstock.routing.containment_order import FixedOrder
 from penstock.routing.limits import AGGREGATE_NODES_MAX
 
 
@@ -28,8 +29,6 @@ def _schema_of(**types: pa.DataType) -> pa.Schema:
     """A schema of columns with these types."""
     return pa.schema(types)
 
-
-_LABELS: Final = pa.list_(pa.string())
 
 PATTERNS: Final = _schema_of(
     subscription=pa.string(),
@@ -58,12 +57,12 @@ _FINAL_ROOTS: Final = _schema_of(
 )
 """One row per root of a block: the pattern of the aggregate that contains it."""
 
-_PATTERN_LABELS: Final = _schema_of(pattern=pa.string(), required=_LABELS, mentioned=_LABELS)
-
-_PAIRS: Final = _schema_of(container=pa.string(), contained=pa.string())
-
-_NO_LABEL: Final = ""
-"""Under which patterns are filed that require no label; no name is empty."""
+_CONTAINERS: Final = _schema_of(
+    contained=pa.string(),
+    containers=pa.list_(pa.struct({"container": pa.string(), "is_direct": pa.bool_()})),
+)
+"""One row per pattern that others contain. A list repeats the contained pattern less often than
+pairs do."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +75,13 @@ class SubscriptionAggregate:
     number."""
     members: DataFrame
     """One row per valid subscription: ``subscription`` and the ``pattern`` that contains it."""
+    cached: tuple[DataFrame, ...] = ()
+    """Cached tables from which both are computed; see :meth:`unpersist`."""
+
+    def unpersist(self) -> None:
+        """Release the cached tables. What is computed afterwards aggregates again."""
+        for table in self.cached:
+            table.unpersist()
 
 
 def subscription_patterns(subscriptions: DataFrame) -> DataFrame:
@@ -155,11 +161,15 @@ def aggregate_subscriptions(
         .withColumn("block", block)
         .groupBy("block")
         .applyInArrow(_aggregated_block(bound, documents), from_arrow_schema(_BLOCK_ROOTS))
+        # Needed twice, and again by each action on the result.
+        .persist()
     )
     # Blocks may have the same root; its members are those of both.
     roots = block_roots.select("root", "is_merged", "member_bits", "bits").distinct()
-    final = roots.groupBy().applyInArrow(
-        _aggregated_roots(bound, documents), from_arrow_schema(_FINAL_ROOTS)
+    final = (
+        roots.groupBy()
+        .applyInArrow(_aggregated_roots(bound, documents), from_arrow_schema(_FINAL_ROOTS))
+        .persist()
     )
     members = (
         valid.select("subscription", "pattern")
@@ -173,16 +183,27 @@ def aggregate_subscriptions(
             f.count("*").alias("members"),
         ),
         members=members.select("subscription", f.col("aggregate").alias("pattern")),
+        cached=(block_roots, final),
     )
 
 
-def subscription_containment(patterns: DataFrame) -> DataFrame:
+def subscription_containment(
+    patterns: DataFrame, *, direct_only: bool = False, tasks: int = CONTAINMENT_TASKS
+) -> DataFrame:
     """Compute the containment order of subscriptions.
+
+    Every task has an index of all distinct patterns, in which it finds the containers of its share:
+    about 0.5 GB for a million.
 
     Parameters
     ----------
     patterns
         The result of :func:`subscription_patterns`; rows with an error are omitted.
+    direct_only
+        Whether pairs with a third pattern between them are omitted. Of many subscriptions these are
+        most of the pairs.
+    tasks
+        Number of tasks, such as the number of cores.
 
     Returns
     -------
@@ -201,54 +222,17 @@ def subscription_containment(patterns: DataFrame) -> DataFrame:
     /a/b /a/b/c True
     """
     distinct = patterns.where("code is null").select("pattern").distinct()
-    labels = distinct.mapInArrow(_label_batches, from_arrow_schema(_PATTERN_LABELS))
-    mentions = labels.select("pattern", "mentioned", f.explode("mentioned").alias("label"))
-    # A container is filed under its rarest required label, which all that it contains mention.
-    counts = mentions.groupBy("label").count()
-    filed = (
-        labels.select("pattern", "required", f.explode("required").alias("label"))
-        .join(counts, "label")
-        .groupBy("pattern")
-        .agg(
-            f.first("required").alias("required"),
-            f.min(f.struct("count", "label")).getField("label").alias("label"),
-        )
+    tasks_of_all = f.explode(f.sequence(f.lit(0), f.lit(tasks - 1)))
+    everything = distinct.withColumn("task", tasks_of_all)
+    shares = distinct.withColumn("task", f.pmod(f.xxhash64("pattern"), f.lit(tasks)).cast("int"))
+    above = (
+        everything.groupBy("task")
+        .cogroup(shares.groupBy("task"))
+        .applyInArrow(_ordered_share(direct_only=direct_only), from_arrow_schema(_CONTAINERS))
     )
-    unlabelled = labels.where(f.size("required") == 0).select(
-        "pattern", "required", f.lit(_NO_LABEL).alias("label")
+    return above.select("contained", f.explode("containers").alias("each")).select(
+        "each.container", "contained", "each.is_direct"
     )
-    everything = labels.select("pattern", "mentioned", f.lit(_NO_LABEL).alias("label"))
-    lower = mentions.unionByName(everything).withColumnRenamed("pattern", "contained")
-    upper = filed.unionByName(unlabelled).withColumnRenamed("pattern", "container")
-    pairs = (
-        upper.join(lower, "label")
-        .where(
-            (f.col("container") != f.col("contained"))
-            & (f.size(f.array_except("required", "mentioned")) == 0)
-        )
-        .select("container", "contained")
-        .mapInArrow(_proved_batches, from_arrow_schema(_PAIRS))
-    )
-    return _with_directness(pairs)
-
-
-def _with_directness(pairs: DataFrame) -> DataFrame:
-    """Marks the pairs with no third pattern strictly between."""
-    reverse = pairs.select(
-        f.col("contained").alias("container"), f.col("container").alias("contained")
-    )
-    strict = pairs.join(reverse, ["container", "contained"], "left_anti")
-    above = strict.withColumnRenamed("contained", "between")
-    below = strict.withColumnRenamed("container", "between")
-    indirect = (
-        above.join(below, "between")
-        .select("container", "contained")
-        .distinct()
-        .withColumn("is_direct", f.lit(False))
-    )
-    joined = pairs.join(indirect, ["container", "contained"], "left")
-    is_direct: Column = f.coalesce(f.col("is_direct"), f.lit(True))
-    return joined.select("container", "contained", is_direct.alias("is_direct"))
 
 
 def _parsed_batches(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -344,27 +328,29 @@ def _aggregated_roots(bound: int, sample: SampledDocuments) -> Callable[[pa.Tabl
     return aggregate
 
 
-def _label_batches(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    for batch in batches:
-        rows = [
-            {
-                "pattern": key,
-                "required": sorted(_pattern(key).required_labels),
-                "mentioned": sorted(_pattern(key).mentioned_labels),
-            }
-            for key in batch.column("pattern").to_pylist()
-        ]
-        yield pa.RecordBatch.from_pylist(rows, schema=_PATTERN_LABELS)
+def _ordered_share(*, direct_only: bool) -> Callable[[pa.Table, pa.Table], pa.Table]:
+    """The function that finds the containers of a share of all patterns."""
 
+    def containers(everything: pa.Table, share: pa.Table) -> pa.Table:
+        keys = everything.column("pattern").to_pylist()
+        order = FixedOrder(keys)
+        wanted = set(share.column("pattern").to_pylist())
+        contained: list[str] = []
+        found: list[list[dict[str, Any]]] = []
+        for number, key in enumerate(keys):
+            if key in wanted:
+                above = order.above(number).items()
+                pairs = [
+                    {"container": keys[each], "is_direct": is_direct}
+                    for each, is_direct in above
+                    if is_direct or not direct_only
+                ]
+                if pairs:
+                    contained.append(key)
+                    found.append(pairs)
+        return pa.table([contained, found], schema=_CONTAINERS)
 
-def _proved_batches(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    for batch in batches:
-        proved = [
-            row
-            for row in batch.to_pylist()
-            if _pattern(row["container"]).contains(_pattern(row["contained"]))
-        ]
-        yield pa.RecordBatch.from_pylist(proved, schema=_PAIRS)
+    return containers
 
 
 @lru_cache(PARSED_PATTERNS_MAX)

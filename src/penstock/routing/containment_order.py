@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
-from penstock.routing.containment_search import containers_of_all
+from penstock.routing.containment_search import FixedSearch, containers_of_all
+from penstock.routing.limits import CONTAINER_SETS_MAX
 from penstock.routing.patterns import Pattern
 
 
@@ -52,3 +54,36 @@ def containment_order(patterns: Iterable[Pattern]) -> list[ContainmentPair]:
         for container in containers[contained]
     ]
     return sorted(pairs, key=lambda pair: (pair.container.key, pair.contained.key))
+
+
+class FixedOrder:
+    """The containment order of a large set of patterns, one contained pattern at a time.
+
+    Parameters
+    ----------
+    keys
+        The keys of distinct patterns.
+
+    Examples
+    --------
+    >>> keys = [Pattern.of_path(query).key for query in ("//b", "/a/b", "/a/b[@n = 3]")]
+    >>> FixedOrder(keys).above(2) == {0: False, 1: True}
+    True
+    """
+
+    def __init__(self, keys: Sequence[str]) -> None:
+        search = FixedSearch(keys)
+        self._containers = lru_cache(CONTAINER_SETS_MAX)(search.containers)
+        self._strict_containers = lru_cache(CONTAINER_SETS_MAX)(self._find_strict_containers)
+
+    def above(self, number: int) -> dict[int, bool]:
+        """The positions of the patterns that contain one, and whether that is direct."""
+        indirect = frozenset[int]().union(
+            *(self._strict_containers(between) for between in self._strict_containers(number))
+        )
+        return {each: each not in indirect for each in sorted(self._containers(number))}
+
+    def _find_strict_containers(self, number: int) -> frozenset[int]:
+        """The containers that are not equivalent."""
+        found = self._containers(number)
+        return frozenset(each for each in found if number not in self._containers(each))

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import json
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
 from itertools import chain, combinations
 from typing import Protocol
 
 from penstock.language import Query
 from penstock.matching import SubscriptionIndex
-from penstock.routing.limits import LABEL_SUBSETS_MAX, SEARCHED_TOGETHER_MIN
+from penstock.matching.header_tests import HeaderFields
+from penstock.routing.limits import (
+    LABEL_SUBSETS_MAX,
+    REQUIRED_LABELS_MAX,
+    SEARCHED_TOGETHER_MIN,
+)
 from penstock.routing.pattern_labels import Label
-from penstock.routing.patterns import Pattern
+from penstock.routing.patterns import UNIVERSAL, Pattern
 
 
 class ContainmentSearch(Protocol):
@@ -194,6 +201,75 @@ def _searched_together(patterns: Sequence[Pattern], paths: list[int]) -> dict[in
         int(number): sorted(map(int, containers))
         for number, containers in index.all_containers().items()
     }
+
+
+class FixedSearch:
+    """Finds the containers of patterns in a large set that does not change.
+
+    The result is that of :func:`containers_of_all`, one pattern at a time and without a parsed
+    pattern for each member of the set.
+
+    Parameters
+    ----------
+    keys
+        The keys of distinct patterns.
+
+    Examples
+    --------
+    >>> search = FixedSearch([Pattern.of_path(query).key for query in ("//b", "/a/b", "/a/b/c")])
+    >>> [sorted(search.containers(number)) for number in range(3)]
+    [[], [0], [0, 1]]
+    """
+
+    def __init__(self, keys: Sequence[str]) -> None:
+        self._keys = keys
+        self._paths = SubscriptionIndex()
+        self._keywords = LabelIndex()
+        self._positions: dict[Pattern, int] = {}
+        """Of the keyword queries."""
+        groups: dict[tuple[tuple[str, str], ...], list[tuple[int, str, HeaderFields]]]
+        groups = defaultdict(list)
+        for number, key in enumerate(keys):
+            kind, text, namespaces, where = json.loads(key)
+            if kind == "xpath":
+                shared = tuple((prefix, uri) for prefix, uri in namespaces)
+                groups[shared].append((number, text, dict(where)))
+            else:
+                pattern = Pattern.from_key(key)
+                self._keywords.add(pattern)
+                self._positions[pattern] = number
+        for shared, members in groups.items():
+            refused = self._paths.add_many(
+                [str(number) for number, _, _ in members],
+                [text for _, text, _ in members],
+                namespaces=dict(shared),
+                where=[where for _, _, where in members],
+            )
+            assert not refused, "patterns are storable queries"
+
+    def containers(self, number: int) -> frozenset[int]:
+        """The positions of the other patterns that contain one."""
+        pattern = Pattern.from_key(self._keys[number])
+        query, found = pattern.query, set[int]()
+        if not isinstance(query, Query):
+            found.update(self._positions[each] for each in self._keywords.containers(pattern))
+            # Of the paths, those that every document matches contain a keyword query.
+            assert isinstance(UNIVERSAL.query, Query)
+            query = UNIVERSAL.query
+        mentioned = pattern.mentioned_labels
+        for id_ in self._paths.containers(query, where=dict(pattern.where)):
+            # All contain a pattern that no document matches; listed is what the labels show.
+            if self._required(int(id_)) <= mentioned:
+                found.add(int(id_))
+        return frozenset(found - {number})
+
+    def _required(self, number: int) -> frozenset[Label]:
+        return _required_labels(self._keys[number])
+
+
+@lru_cache(REQUIRED_LABELS_MAX)
+def _required_labels(key: str) -> frozenset[Label]:
+    return Pattern.from_key(key).required_labels
 
 
 def _by_key(patterns: Iterable[Pattern]) -> list[Pattern]:

@@ -52,6 +52,12 @@ SEARCHED_TOGETHER_MIN: Final[int] = 64
 """Paths whose containment among each other is searched by an index of subscriptions; fewer are
 compared by their labels."""
 
+REQUIRED_LABELS_MAX: Final[int] = 262_144
+"""Patterns of a large set whose required labels are cached while containers are searched in it."""
+
+CONTAINER_SETS_MAX: Final[int] = 262_144
+"""Patterns of a large set whose containers are cached while its containment order is computed."""
+
 BLOCK_STEPS: Final[int] = 2
 """First steps of a path that determine its block. Blocks are aggregated independently, before
 their patterns are aggregated together."""
