@@ -46,6 +46,11 @@ impl CompiledQuery {
         &self.query
     }
 
+    /// The query by itself.
+    pub fn into_query(self) -> Query {
+        self.query
+    }
+
     /// The documents that its relations consider.
     pub fn domain(&self) -> &Domain {
         &self.domain

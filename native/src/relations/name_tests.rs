@@ -40,8 +40,9 @@ pub fn meet(one: &NameTest, two: &NameTest) -> Option<NameTest> {
 
 /// The most specific expressible test that includes both. No test expresses "any name in no namespace".
 pub fn join(one: &NameTest, two: &NameTest) -> NameTest {
-    let part =
-        |one: &Option<Box<str>>, two: &Option<Box<str>>| one.clone().filter(|_| *one == *two);
+    let part = |one: &Option<Box<str>>, two: &Option<Box<str>>| {
+        one.as_ref().filter(|_| one == two).cloned()
+    };
     let joined = NameTest {
         uri: part(&one.uri, &two.uri),
         local: part(&one.local, &two.local),

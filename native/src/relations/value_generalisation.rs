@@ -6,6 +6,9 @@ use crate::xpath::ast::{Literal, Op};
 /// Facts implied by each of the two sets, without redundant ones.
 pub fn common(one: &[ValueFact], two: &[ValueFact]) -> Vec<ValueFact> {
     let mut kept: Vec<ValueFact> = Vec::new();
+    if one.is_empty() && two.is_empty() {
+        return kept;
+    }
     for fact in shared(one, two) {
         if !implies(&kept, fact.view()) {
             kept.retain(|other| !implies(std::slice::from_ref(&fact), other.view()));

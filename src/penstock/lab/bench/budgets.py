@@ -276,6 +276,14 @@ BUDGETS: tuple[Budget, ...] = (
     ),
     Budget(
         "relations",
+        "generalise",
+        "`generalise` of two parsed queries: speedup over the Python reference on the median pair",
+        Bound.AT_LEAST,
+        50,
+        "x",
+    ),
+    Budget(
+        "relations",
         "containers",
         "100,000 subscriptions: `SubscriptionIndex.containers`, median query",
         Bound.AT_MOST,

@@ -159,6 +159,8 @@ def generalise(p: Query, q: Query, schema: PathUniverse | None = None) -> Query:
     >>> generalised("/a/b/c", "/a//c/d")
     '/a[.//*/*]//c'
     """
+    if schema is None and p.compiled and q.compiled:
+        return query_of(p.compiled.generalise(q.compiled))
     pair = native_pair(p, q, schema, ())
     if pair is not None:
         return query_of(pair[0].generalise(pair[1]))

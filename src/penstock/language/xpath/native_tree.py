@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any, Final
 
+from penstock.language.limits import MAX_CACHED_STEPS
 from penstock.language.xpath.ast import (
     And,
     Axis,
@@ -45,50 +48,63 @@ from penstock.language.xpath.ast import (
 
 def query_of(branches: tuple[Any, ...]) -> Query:
     """The query of a native tuple."""
-    return Query(tuple(_path(branch) for branch in branches))
+    return Query(tuple([_path(branch) for branch in branches]))
 
 
 def _path(steps: tuple[Any, ...]) -> Path:
-    return Path(tuple(_step(*step) for step in steps))
+    return Path(tuple([_step(*step) for step in steps]))
 
 
 def _step(
     axis: str, kind: str, uri: str | None, local: str | None, predicates: tuple[Any, ...]
 ) -> Step:
-    test = NameTest(uri, local)
-    return Step(Axis(axis), Kind(kind), test, tuple(_expr(*expr) for expr in predicates))
+    if not predicates:
+        return _bare_step(axis, kind, uri, local)
+    test = _bare_step(axis, kind, uri, local).test
+    return Step(_AXES[axis], _KINDS[kind], test, tuple([_expr(*expr) for expr in predicates]))
+
+
+@lru_cache(maxsize=MAX_CACHED_STEPS)
+def _bare_step(axis: str, kind: str, uri: str | None, local: str | None) -> Step:
+    """A step without predicates. Queries have few different ones, which are immutable."""
+    return Step(_AXES[axis], _KINDS[kind], NameTest(uri, local), ())
 
 
 def _expr(tag: str, *parts: Any) -> Expr:  # noqa: ANN401 - each tag has parts of its own types
-    match tag, parts:
-        case "and", (items,):
-            return And(tuple(_expr(*item) for item in items))
-        case "or", (items,):
-            return Or(tuple(_expr(*item) for item in items))
-        case "not", (item,):
-            return Not(_expr(*item))
-        case "exists", (steps,):
-            return Exists(_path(steps))
-        case "compare", (steps, op, literal):
-            return Compare(_path(steps), Op(op), literal)
-        case "contains", (steps, text):
-            return Contains(_path(steps), text)
-        case "starts-with", (steps, text):
-            return StartsWith(_path(steps), text)
-        case "string", (steps, functions, condition):
-            transforms = tuple(_function(*function) for function in functions)
-            return StringTest(_path(steps), transforms, _condition(*condition))
-        case "count", (steps, op, value):
-            return Count(_path(steps), Op(op), value)
-        case "compare-paths", (left, op, right):
-            return ComparePaths(_path(left), Op(op), _path(right))
-        case "position", (op, value):
-            return Position(Op(op), value)
-        case "position-last", (op,):
-            return PositionLast(Op(op))
-        case "last", (op, value):
-            return Last(Op(op), value)
-    raise AssertionError(f"unknown tag {tag!r} from the native core")
+    return _EXPRESSIONS[tag](*parts)
+
+
+def _items(items: tuple[Any, ...]) -> tuple[Expr, ...]:
+    return tuple([_expr(*item) for item in items])
+
+
+def _string_test(
+    steps: tuple[Any, ...], functions: tuple[Any, ...], condition: tuple[Any, ...]
+) -> StringTest:
+    transforms = tuple(_function(*function) for function in functions)
+    return StringTest(_path(steps), transforms, _condition(*condition))
+
+
+_AXES: Final = {axis.value: axis for axis in Axis}
+_KINDS: Final = {kind.value: kind for kind in Kind}
+_OPS: Final = {op.value: op for op in Op}
+
+_EXPRESSIONS: Final[dict[str, Callable[..., Expr]]] = {
+    "and": lambda items: And(_items(items)),
+    "or": lambda items: Or(_items(items)),
+    "not": lambda item: Not(_expr(*item)),
+    "exists": lambda steps: Exists(_path(steps)),
+    "compare": lambda steps, op, literal: Compare(_path(steps), _OPS[op], literal),
+    "contains": lambda steps, text: Contains(_path(steps), text),
+    "starts-with": lambda steps, text: StartsWith(_path(steps), text),
+    "string": _string_test,
+    "count": lambda steps, op, value: Count(_path(steps), _OPS[op], value),
+    "compare-paths": lambda left, op, right: ComparePaths(_path(left), _OPS[op], _path(right)),
+    "position": lambda op, value: Position(_OPS[op], value),
+    "position-last": lambda op: PositionLast(_OPS[op]),
+    "last": lambda op, value: Last(_OPS[op], value),
+}
+"""By the tag of a native tuple, what makes the expression of its other parts."""
 
 
 def _function(tag: str, *parts: str) -> StringFunction:
