@@ -263,7 +263,7 @@ def edit(client: Client, rng: random.Random, statements: int) -> int:
         if len(client.tree) > 200:
             break  # Copies of everything to everywhere.
         try:
-            client.update(random_statement(rng, client), namespaces=dict(NAMESPACES))
+            client.update(random_statement(rng, client.tree), namespaces=dict(NAMESPACES))
         except PenstockError:
             continue
     return sum(len(each.operations) for each in client.pending)

@@ -42,7 +42,7 @@ def check_that_a_stored_state_is_what_was_written(
         for client in clients.values():
             if len(client.tree) < 200:
                 try:
-                    client.update(random_statement(rng, client), namespaces=dict(NAMESPACES))
+                    client.update(random_statement(rng, client.tree), namespaces=dict(NAMESPACES))
                 except PenstockError:
                     continue
     store.close()

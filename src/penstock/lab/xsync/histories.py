@@ -10,9 +10,9 @@ from penstock.errors import PenstockError
 from penstock.lab.bench.report import Progress
 from penstock.lab.experiment_tables import ResultTable
 from penstock.lab.xsync.scale import Scale
-from penstock.sync import Client, DocumentTree, Outcome, Server, SyncSubscription
+from penstock.sync import Client, DocumentTree, Outcome, Server
 from penstock.sync.baselines.paper_cascade import PaperCascade, conflict_counts
-from penstock.sync.baselines.statement_forwarding import ForwardingServer
+from penstock.sync.baselines.statement_forwarding import NO_CLIENT, ForwardingServer
 from penstock.sync.simulation.workload import (
     NAMESPACES,
     random_document,
@@ -62,7 +62,9 @@ def _totals(histories: int, is_paper: bool) -> tuple[int, int, int, int, int]:
             for client in clients:
                 for _ in range(STATEMENTS):
                     with suppress(PenstockError):
-                        client.update(random_statement(rng, client), namespaces=dict(NAMESPACES))
+                        client.update(
+                            random_statement(rng, client.tree), namespaces=dict(NAMESPACES)
+                        )
             _synchronise(server, clients)
         log = list(server.log)
         counts = conflict_counts(log, dict(NAMESPACES))
@@ -98,40 +100,55 @@ def _synchronise(server: Server, clients: list[Client]) -> None:
 def forwarding(scale: Scale, progress: Progress) -> ResultTable:
     """Forward statements as the paper does, and compare each cache with the restriction."""
     progress("lab xsync: forwarded statements")
-    statements = diverged_caches = diverged_histories = 0
-    for seed in range(scale.histories):
+    rows = [
+        (name, scale.histories, *_forwarding_totals(scale.histories, is_concurrent))
+        for name, is_concurrent in (("one author", False), ("every client", True))
+    ]
+    return ResultTable(
+        "forwarding",
+        "Caches that diverge if statements are forwarded and filtered by the client",
+        (
+            "authors",
+            "histories",
+            "statements",
+            "undone",
+            "caches",
+            "diverged caches",
+            "histories with one",
+        ),
+        tuple(rows),
+        (
+            f"The paper's messages to {CLIENTS} clients in {ROUNDS} rounds, undone by its cascade,"
+            " filtered by its clients. One author, who caches everything, makes a statement in a"
+            " round; or every client makes one on its own cache, before it knows those of the"
+            " others. With our messages no cache diverges: the simulator compares each with the"
+            " restriction after every message.",
+        ),
+    )
+
+
+def _forwarding_totals(histories: int, is_concurrent: bool) -> tuple[int, int, int, int, int]:
+    statements = undone = diverged_caches = diverged_histories = 0
+    for seed in range(histories):
         rng = random.Random(seed)
         document = random_document(rng, size=DOCUMENT_NODES)
         subscriptions = {f"client{number}": random_subscription(rng) for number in range(CLIENTS)}
         server = ForwardingServer(DocumentTree.read(document), subscriptions, dict(NAMESPACES))
-        author = Client("author", SyncSubscription("/*", NAMESPACES))
-        _synchronise(Server.of_document(document), [author])
         diverged: set[str] = set()
         for _ in range(ROUNDS):
-            statement = random_statement(rng, author)
-            try:
-                author.update(statement, namespaces=dict(NAMESPACES))
-            except PenstockError:
-                continue
-            statements += 1
-            diverged |= {each.client for each in server.submit(statement)}
+            round_ = _round_of(rng, server, is_concurrent)
+            statements += len(round_)
+            diverged |= {each.client for each in server.round(round_)}
+        undone += server.undone
         diverged_caches += len(diverged)
         diverged_histories += bool(diverged)
-    return ResultTable(
-        "forwarding",
-        "Caches that diverge if statements are forwarded and filtered by the client",
-        ("histories", "statements", "caches", "diverged caches", "histories with one"),
-        (
-            (
-                scale.histories,
-                statements,
-                CLIENTS * scale.histories,
-                diverged_caches,
-                diverged_histories,
-            ),
-        ),
-        (
-            "The paper's messages. With ours no cache diverges: the simulator compares each with"
-            " the restriction after every message.",
-        ),
-    )
+    return statements, undone, CLIENTS * histories, diverged_caches, diverged_histories
+
+
+def _round_of(
+    rng: random.Random, server: ForwardingServer, is_concurrent: bool
+) -> list[tuple[str, str]]:
+    """A statement of each author that its cache does not refuse."""
+    caches = server.caches if is_concurrent else {NO_CLIENT: server.document}
+    round_ = [(author, random_statement(rng, cache)) for author, cache in caches.items()]
+    return [each for each in round_ if server.accepts(*each)]

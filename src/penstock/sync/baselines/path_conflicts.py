@@ -1,24 +1,26 @@
 """XSync's conflicts between update statements, by their paths.
 
 The paper detects conflicts without the document: two statements of different clients conflict if
-their paths overlap. A *direct conflict* is one in which the first to be applied can prevent the
-other; in a *syntax conflict* the order changes the result. This follows the paper's prose and its
-Table 2; paths are compared with the relation ``overlaps``, positions and predicates are ignored.
+they have paths that overlap. A *direct conflict* is one in which the first to be applied can
+prevent the other; in a *syntax conflict* the order changes the result. The operation table has an
+entry for each path of a statement, its target path and its sub path; a containment index over these
+finds those that overlap. This follows the paper's prose and its Table 2, not its pseudocode
+(decision 0071). Positions and predicates are ignored.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
-from itertools import combinations
+from typing import TypeAlias
 
-from penstock.language import overlaps
 from penstock.language.updates import Function, Group, NodeStep, Statement, UpdatePath
 from penstock.language.updates.ast import AnyChild, Content, Name
 from penstock.language.updates.ast import Axis as UpdateAxis
 from penstock.language.xpath.ast import Axis, Kind, NameTest, Path, Query, Step
+from penstock.sync.baselines.operation_index import OperationIndex
 
 
 class ConflictKind(StrEnum):
@@ -30,7 +32,7 @@ class ConflictKind(StrEnum):
 
 @dataclass(frozen=True)
 class TableEntry:
-    """An entry of the paper's operation table: a statement with its two paths."""
+    """The entries of a statement in the paper's operation table: one for each of its paths."""
 
     order: int
     """When the statement arrived."""
@@ -55,9 +57,14 @@ class TableEntry:
         return query_of(UpdatePath((*self.statement.path.steps, *argument.steps)))
 
     @property
-    def paths(self) -> list[Query]:
-        """Both paths."""
-        return [self.target] if self.sub_path is None else [self.target, self.sub_path]
+    def paths(self) -> tuple[Query, ...]:
+        """The target path, and the sub path if there is one."""
+        return (self.target,) if self.sub_path is None else (self.target, self.sub_path)
+
+    @property
+    def is_changing(self) -> bool:
+        """Whether the statement updates or deletes its targets."""
+        return self.statement.function in (Function.UPDATE, Function.DELETE)
 
     @property
     def is_move(self) -> bool:
@@ -79,45 +86,73 @@ class PathConflict:
     second: TableEntry
 
 
+PathPair: TypeAlias = tuple[int, int]
+"""Which path of a statement overlaps which path of another: 0 is a target path, 1 a sub path."""
+
+_TARGETS: PathPair = (0, 0)
+
+
 def path_conflicts(table: Sequence[TableEntry]) -> list[PathConflict]:
     """The conflicts among the statements of a round."""
-    found: list[PathConflict] = []
-    for first, second in combinations(sorted(table, key=lambda entry: entry.order), 2):
-        if first.client == second.client:
-            continue
-        if is_direct(first, second):
-            found.append(PathConflict(ConflictKind.DIRECT, first, second))
-        elif is_syntax(first, second):
-            found.append(PathConflict(ConflictKind.SYNTAX, first, second))
-    return found
+    return [
+        PathConflict(kind, first, second)
+        for first, second, pairs in _overlapping_statements(table)
+        if (kind := conflict_kind(first, second, pairs)) is not None
+    ]
 
 
-def is_direct(first: TableEntry, second: TableEntry) -> bool:
+def _overlapping_statements(
+    table: Sequence[TableEntry],
+) -> Iterator[tuple[TableEntry, TableEntry, set[PathPair]]]:
+    """Statements of different clients with paths that overlap, the first to arrive first."""
+    index = OperationIndex()
+    owners: list[tuple[TableEntry, int]] = []
+    """The statement and the number of the path of each oid."""
+    for second in sorted(table, key=lambda entry: entry.order):
+        found: dict[int, tuple[TableEntry, set[PathPair]]] = {}
+        for number, path in enumerate(second.paths):
+            for oid in index.overlapping(path.branches):
+                first, number_of_first = owners[oid]
+                if first.client != second.client:
+                    pairs = found.setdefault(first.order, (first, set()))[1]
+                    pairs.add((number_of_first, number))
+        for order in sorted(found):
+            yield found[order][0], second, found[order][1]
+        for number, path in enumerate(second.paths):
+            index.insert(len(owners), path.branches)
+            owners.append((second, number))
+
+
+def conflict_kind(
+    first: TableEntry, second: TableEntry, pairs: Collection[PathPair]
+) -> ConflictKind | None:
+    """The kind of conflict between two statements with the paths that overlap."""
+    if _is_direct(first, second, pairs):
+        return ConflictKind.DIRECT
+    return ConflictKind.SYNTAX if _is_syntax(first, second, pairs) else None
+
+
+def _is_direct(first: TableEntry, second: TableEntry, pairs: Collection[PathPair]) -> bool:
     """Whether one is an update or delete and the targets overlap, or one is a move whose sub path
     overlaps a path of the other."""
-    changing = (Function.UPDATE, Function.DELETE)
-    is_changing = first.statement.function in changing or second.statement.function in changing
-    if is_changing and overlaps(first.target, second.target):
+    if (first.is_changing or second.is_changing) and _TARGETS in pairs:
         return True
-    return _moves_away(first, second) or _moves_away(second, first)
+    return any(
+        (first.is_move and of_first == 1) or (second.is_move and of_second == 1)
+        for of_first, of_second in pairs
+    )
 
 
-def _moves_away(mover: TableEntry, other: TableEntry) -> bool:
-    if not mover.is_move or mover.sub_path is None:
-        return False
-    return any(overlaps(mover.sub_path, path) for path in other.paths)
-
-
-def is_syntax(first: TableEntry, second: TableEntry) -> bool:
-    """Whether both insert, copy or move at the same place: Table 2 for equal targets."""
-    adding = [
-        entry.statement.function not in (Function.UPDATE, Function.DELETE)
-        for entry in (first, second)
-    ]
-    return (
-        all(adding)
-        and first.target == second.target
-        and first.table_2_group == second.table_2_group
+def _is_syntax(first: TableEntry, second: TableEntry, pairs: Collection[PathPair]) -> bool:
+    """Whether the targets overlap, or the sub path of one overlaps a path of the other. If both add
+    nodes, and the paths are in the same node of the index, Table 2 decides."""
+    is_in_table_2 = not (first.is_changing or second.is_changing)
+    is_yes = first.table_2_group == second.table_2_group
+    return any(
+        is_yes
+        or not is_in_table_2
+        or set(first.paths[of_first].branches).isdisjoint(second.paths[of_second].branches)
+        for of_first, of_second in pairs
     )
 
 
@@ -125,7 +160,14 @@ def query_of(path: UpdatePath) -> Query:
     """A path of a statement as a query, without positions and predicates."""
     steps: list[Step] = []
     _append(path, Axis.CHILD, steps)
-    return Query((Path(tuple(steps) or (_any_element(Axis.CHILD),)),))
+    if not steps:
+        return Query((Path((_any_element(Axis.CHILD),)),))
+    last = steps[-1]
+    branches = [Path(tuple(steps))]
+    if len(steps) > 1 and last == _any_element(last.axis):
+        # `*` selects text, too.
+        branches.append(Path((*steps[:-1], Step(last.axis, Kind.TEXT, NameTest()))))
+    return Query(tuple(branches))
 
 
 def _any_element(axis: Axis) -> Step:

@@ -182,7 +182,7 @@ class _Simulation:
         before = client.canonical_xml()
         try:
             client.update(
-                random_statement(self._rng, client),
+                random_statement(self._rng, client.tree),
                 namespaces=dict(NAMESPACES),
                 nodes_max=STATEMENT_NODES_MAX,
             )

@@ -5,8 +5,7 @@ from __future__ import annotations
 import random
 from typing import Final
 
-from penstock.sync.client import Client
-from penstock.sync.document_tree import DOCUMENT, NodeKind
+from penstock.sync.document_tree import DOCUMENT, DocumentTree, NodeKind
 from penstock.sync.path_evaluation import PathEvaluator, TreeRef
 from penstock.sync.subscription import SubscriptionLanguage, SyncSubscription
 
@@ -97,9 +96,9 @@ def random_subscription(rng: random.Random) -> SyncSubscription:
     return SyncSubscription(rng.choice(queries), NAMESPACES)
 
 
-def random_statement(rng: random.Random, client: Client) -> str:
-    """A statement about the client's cache; some are refused."""
-    target = _path(rng, client)
+def random_statement(rng: random.Random, tree: DocumentTree) -> str:
+    """A statement about a cache; some are refused."""
+    target = _path(rng, tree)
     function = rng.choice(
         (
             *("insert", "insertBefore", "insertAfter") * 2,
@@ -115,7 +114,7 @@ def random_statement(rng: random.Random, client: Client) -> str:
         return f'{target}!update("{rng.choice(("a", "b", "c", "1", "2", "x"))}")'
     if function.startswith("insert"):
         return f"{target}!{function}({_plain_path(rng)})"
-    return f"{target}!{function}({_path(rng, client)})"
+    return f"{target}!{function}({_path(rng, tree)})"
 
 
 def _plain_path(rng: random.Random) -> str:
@@ -133,18 +132,18 @@ def _plain_path(rng: random.Random) -> str:
     )
 
 
-def _path(rng: random.Random, client: Client) -> str:
+def _path(rng: random.Random, tree: DocumentTree) -> str:
     if rng.random() < 0.25:
         name = rng.choice(NAMES)
         return rng.choice(
             [f"//{name}", f"//{name}/*", f"/r/{name}[0]", f"//({name})[-1]", f"//{name}/@k", "//@k"]
         )
-    return _path_to_node(rng, client)
+    return _path_to_node(rng, tree)
 
 
-def _path_to_node(rng: random.Random, client: Client) -> str:
+def _path_to_node(rng: random.Random, tree: DocumentTree) -> str:
     """A path to one random node of the cache."""
-    evaluator = PathEvaluator(client.tree)
+    evaluator = PathEvaluator(tree)
     ref = TreeRef((DOCUMENT,), NodeKind.DOCUMENT)
     path = ""
     while True:
