@@ -129,7 +129,7 @@ def test_conflicts_are_those_of_all_pairs(statements: list[tuple[str, str]]) -> 
         if kind is not None and first.client != second.client:
             expected.append((kind, first.order, second.order))
     found = [(each.kind, each.first.order, each.second.order) for each in path_conflicts(table)]
-    assert sorted(found) == sorted(expected)
+    assert found == expected
 
 
 def test_statements_at_other_places_are_not_compared(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -93,12 +93,13 @@ _TARGETS: PathPair = (0, 0)
 
 
 def path_conflicts(table: Sequence[TableEntry]) -> list[PathConflict]:
-    """The conflicts among the statements of a round."""
-    return [
+    """The conflicts among the statements of a round, by the arrival of the first and the second."""
+    found = [
         PathConflict(kind, first, second)
         for first, second, pairs in _overlapping_statements(table)
         if (kind := conflict_kind(first, second, pairs)) is not None
     ]
+    return sorted(found, key=lambda conflict: (conflict.first.order, conflict.second.order))
 
 
 def _overlapping_statements(
@@ -116,8 +117,8 @@ def _overlapping_statements(
                 if first.client != second.client:
                     pairs = found.setdefault(first.order, (first, set()))[1]
                     pairs.add((number_of_first, number))
-        for order in sorted(found):
-            yield found[order][0], second, found[order][1]
+        for first, pairs in found.values():
+            yield first, second, pairs
         for number, path in enumerate(second.paths):
             index.insert(len(owners), path.branches)
             owners.append((second, number))
