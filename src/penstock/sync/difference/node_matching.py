@@ -116,11 +116,17 @@ class NodeMatching:
             elif (
                 is_unique
                 and node.kind is not NodeKind.TEXT
+                and self._has_content(at)
                 and self._match_subtree(places[of_class], at)
             ):
                 at = node.end
             else:
                 at += 1
+
+    def _has_content(self, edited: int) -> bool:
+        """Whether a subtree has more than a name, by which it could be recognised anywhere."""
+        node = self._edited.nodes[edited]
+        return bool(node.children or node.attributes or node.value)
 
     def _match_parents(self, *, is_renamed: bool) -> None:
         for at in range(len(self._edited.nodes) - 1, 0, -1):
@@ -231,7 +237,8 @@ class NodeMatching:
         if self._is_content_equal(cache, edited):
             return 4
         total = features.total() + others.total()
-        shared = 2 * (features & others).total() / total if total else 0.0
+        # Of two empty elements, one is probably the other with another name.
+        shared = 2 * (features & others).total() / total if total else 1.0
         if not self._is_same_label(cache, edited):
             return shared if shared >= 0.5 else 0
         is_small = min(self._cache.size(cache), self._edited.size(edited)) <= _SMALL_SUBTREE
