@@ -125,8 +125,8 @@ def test_connected_clients_are_sent_what_affects_them(is_restored: bool) -> None
     tester = TwsTester(SyncProcessor())
     writer = Client("writer", SyncSubscription("/menu/dish"))
     readers = [
-        Client("connected", SyncSubscription("/menu/dish[1]")),
-        Client("asking", SyncSubscription("/menu/dish[1]")),
+        Client("connected", SyncSubscription("/menu/dish[2]")),
+        Client("asking", SyncSubscription("/menu/dish[2]")),
         Client("unaffected", SyncSubscription("//price")),
     ]
     run(tester, [row(0, content=DOCUMENT)])
