@@ -104,7 +104,7 @@ class _Judge:
     def __init__(self, population: Population, tree: DocumentTree, chance: random.Random) -> None:
         self._population = population
         self._tree = tree
-        self._chance = chance
+        self._chance = random.Random()
         queries = [
             _with_predicate(query, labels, population.dtd, chance)
             for query, labels in zip(population.queries, population.labels, strict=True)
@@ -122,6 +122,7 @@ class _Judge:
 
     def totals(self, kind: str, operations: int) -> dict[str, tuple[int, int, int]]:
         """By engine: clients found, affected and missed, summed over operations."""
+        self._chance = random.Random(f"21/{kind}")
         totals: dict[str, tuple[int, int, int]] = {}
         for _ in range(operations):
             tried = self._random_operation(kind)
