@@ -9,13 +9,15 @@ ERRORS: dict[str, ErrorSpec] = {
         DocumentError,
         "processing the document failed unexpectedly: a defect of Penstock, not of the document",
         "Send the maintainers the report, which `penstock dead-letters show NUMBER --report` and"
-        " `--json` print without the document's content. Replay the dead letter after an update.",
+        " `--json` print without the document's content, or `penstock router dead-letters --json`."
+        " Replay the dead letter after an update.",
     ),
     "internal.worker": ErrorSpec(
         DocumentError,
         "processing the document ended a worker process twice, by a crash or for lack of memory",
         "Send the maintainers the report, which `penstock dead-letters show NUMBER --report` prints"
-        " without the document's content. If memory was short, give workers more and replay it.",
+        " without the document's content, or `penstock router dead-letters --json`. If memory was"
+        " short, give the process more and replay it.",
     ),
     "xml.character": ErrorSpec(
         DocumentError,

@@ -400,7 +400,9 @@ class RoutedDocument:
                 case SendMessage(neighbour=name, message=ForwardedDocument() as forwarded):
                     self.forwards.append((name, forwarded))
                 case DocumentRefused(dead_letter=letter):
-                    self.error = DocumentError(letter.code, letter.message, where=letter.where)
+                    self.error = DocumentError(
+                        letter.code, letter.message, where=letter.where, report=letter.report
+                    )
                 case SubscriptionsSetAside(subscriptions=ids):
                     self.set_aside = ids
                 case _:  # reports of what annotations saved, which are for adaptive routers
