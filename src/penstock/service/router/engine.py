@@ -578,7 +578,7 @@ class RouterEngine:
 
         ``mark`` names the input: it comes again after a restart, since it is not acknowledged.
         """
-        known = self._unclean_ends and mark_text(mark)
+        known = mark_text(mark) if self._unclean_ends else ""
         if known and self._unclean_ends.get(known, 0) >= UNCLEAN_ENDS_MAX:
             input_ = Refuse(document=document, reason=_worker_error(document))
         self._store.mark.set(mark)
