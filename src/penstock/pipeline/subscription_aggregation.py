@@ -222,12 +222,11 @@ def subscription_containment(
     /a/b /a/b/c True
     """
     distinct = patterns.where("code is null").select("pattern").distinct()
-    tasks_of_all = f.explode(f.sequence(f.lit(0), f.lit(tasks - 1)))
-    everything = distinct.withColumn("task", tasks_of_all)
-    shares = distinct.withColumn("task", f.pmod(f.xxhash64("pattern"), f.lit(tasks)).cast("int"))
+    share = f.pmod(f.xxhash64("pattern"), f.lit(tasks))
     above = (
-        everything.groupBy("task")
-        .cogroup(shares.groupBy("task"))
+        distinct.withColumn("task", f.explode(f.sequence(f.lit(0), f.lit(tasks - 1))))
+        .withColumn("is_wanted", share == f.col("task"))
+        .groupBy("task")
         .applyInArrow(_ordered_share(direct_only=direct_only), from_arrow_schema(_CONTAINERS))
     )
     return above.select("contained", f.explode("containers").alias("each")).select(
@@ -328,26 +327,24 @@ def _aggregated_roots(bound: int, sample: SampledDocuments) -> Callable[[pa.Tabl
     return aggregate
 
 
-def _ordered_share(*, direct_only: bool) -> Callable[[pa.Table, pa.Table], pa.Table]:
-    """The function that finds the containers of a share of all patterns."""
+def _ordered_share(*, direct_only: bool) -> Callable[[pa.Table], pa.Table]:
+    """The function that finds the containers of a task's share of all patterns."""
 
-    def containers(everything: pa.Table, share: pa.Table) -> pa.Table:
-        keys = everything.column("pattern").to_pylist()
+    def containers(table: pa.Table) -> pa.Table:
+        keys = table.column("pattern").to_pylist()
         order = FixedOrder(keys)
-        wanted = set(share.column("pattern").to_pylist())
         contained: list[str] = []
         found: list[list[dict[str, Any]]] = []
-        for number, key in enumerate(keys):
-            if key in wanted:
-                above = order.above(number).items()
-                pairs = [
-                    {"container": keys[each], "is_direct": is_direct}
-                    for each, is_direct in above
-                    if is_direct or not direct_only
-                ]
-                if pairs:
-                    contained.append(key)
-                    found.append(pairs)
+        for number, is_wanted in enumerate(table.column("is_wanted").to_pylist()):
+            above = order.above(number).items() if is_wanted else ()
+            pairs = [
+                {"container": keys[each], "is_direct": is_direct}
+                for each, is_direct in above
+                if is_direct or not direct_only
+            ]
+            if pairs:
+                contained.append(keys[number])
+                found.append(pairs)
         return pa.table([contained, found], schema=_CONTAINERS)
 
     return containers

@@ -9,7 +9,7 @@ from functools import lru_cache
 from itertools import chain, combinations
 from typing import Protocol
 
-from penstock.language import Query
+from penstock.language import Query, parse_normal
 from penstock.matching import SubscriptionIndex
 from penstock.matching.header_tests import HeaderFields
 from penstock.routing.limits import (
@@ -17,7 +17,7 @@ from penstock.routing.limits import (
     REQUIRED_LABELS_MAX,
     SEARCHED_TOGETHER_MIN,
 )
-from penstock.routing.pattern_labels import Label
+from penstock.routing.pattern_labels import Label, mentioned_labels, required_labels
 from penstock.routing.patterns import UNIVERSAL, Pattern
 
 
@@ -249,27 +249,29 @@ class FixedSearch:
 
     def containers(self, number: int) -> frozenset[int]:
         """The positions of the other patterns that contain one."""
-        pattern = Pattern.from_key(self._keys[number])
-        query, found = pattern.query, set[int]()
-        if not isinstance(query, Query):
+        kind, text, namespaces, where = json.loads(self._keys[number])
+        found: set[int] = set()
+        if kind == "xpath":
+            query = parse_normal(text, namespaces=dict(namespaces))
+            mentioned = mentioned_labels(query)
+        else:
+            pattern = Pattern.from_key(self._keys[number])
             found.update(self._positions[each] for each in self._keywords.containers(pattern))
             # Of the paths, those that every document matches contain a keyword query.
             assert isinstance(UNIVERSAL.query, Query)
-            query = UNIVERSAL.query
-        mentioned = pattern.mentioned_labels
-        for id_ in self._paths.containers(query, where=dict(pattern.where)):
+            query, mentioned = UNIVERSAL.query, pattern.mentioned_labels
+        for id_ in self._paths.containers(query, where=dict(where)):
             # All contain a pattern that no document matches; listed is what the labels show.
-            if self._required(int(id_)) <= mentioned:
+            if _required_labels(self._keys[int(id_)]) <= mentioned:
                 found.add(int(id_))
         return frozenset(found - {number})
-
-    def _required(self, number: int) -> frozenset[Label]:
-        return _required_labels(self._keys[number])
 
 
 @lru_cache(REQUIRED_LABELS_MAX)
 def _required_labels(key: str) -> frozenset[Label]:
-    return Pattern.from_key(key).required_labels
+    """The required labels of the path with this key."""
+    _, text, namespaces, _ = json.loads(key)
+    return required_labels(parse_normal(text, namespaces=dict(namespaces)))
 
 
 def _by_key(patterns: Iterable[Pattern]) -> list[Pattern]:
