@@ -191,8 +191,9 @@ class DocumentService:
             except BaseException:
                 self._is_closing = True
                 waiting: list[asyncio.Future[Any]] = [
-                    future for _, future in (*taken, *forgotten, *self._requests, *self._forgotten)
+                    future for _, future in (*taken, *self._requests)
                 ]
+                waiting += [future for _, future in (*forgotten, *self._forgotten)]
                 for future in waiting:
                     if not future.done():
                         future.set_exception(error("sync.stopping", "the server has failed"))
