@@ -31,12 +31,19 @@ class PeerSwarm:
     """A source and its peers, started together. Use it as a context manager."""
 
     def __init__(
-        self, folder: Path, queries: list[str], *, fan_out: int, secured: bool = False
+        self,
+        folder: Path,
+        queries: list[str],
+        *,
+        fan_out: int,
+        secured: bool = False,
+        reorganise_seconds: float | None = None,
     ) -> None:
         self.folder = folder
         self.queries = {f"p{number}": query for number, query in enumerate(queries)}
         self._fan_out = fan_out
         self._secured = secured
+        self._reorganise_seconds = reorganise_seconds
         self._program: subprocess.Popen[bytes] | None = None
         self.pids: dict[str, int] = {}
         self.published = 0
@@ -47,6 +54,7 @@ class PeerSwarm:
             "queries": self.queries,
             "fan_out": self._fan_out,
             "token": "5a" * 16 if self._secured else "",
+            "reorganise_seconds": self._reorganise_seconds,
         }
         self._program = subprocess.Popen(
             [sys.executable, "-m", "support.service.peer_swarm", json.dumps(settings)],
@@ -130,7 +138,11 @@ def _run_process(settings: dict[str, Any], name: str, seed: str) -> None:
         listen=TcpAddress("127.0.0.1", 0),
         insecure=not token,
         token=token or None,
-        peer=PeerOptions(fan_out=settings["fan_out"], leave_seconds=10.0),
+        peer=PeerOptions(
+            fan_out=settings["fan_out"],
+            leave_seconds=10.0,
+            reorganise_seconds=settings["reorganise_seconds"],
+        ),
     )
     with Path(settings["folder"], f"{name}.jsonl").open("w", encoding="utf-8") as file:
 
