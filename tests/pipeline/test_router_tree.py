@@ -24,10 +24,12 @@ from penstock.pipeline import (
     deliver,
     deliver_routed,
     route_documents,
+    routed_delivery,
     spark_schemas,
     start_stream,
     write_router_tree,
 )
+from penstock.pipeline.delivery import BatchCounts
 from penstock.pipeline.limits import OPEN_ROUTERS_MAX, TREE_HOPS_MAX
 from penstock.pipeline.routed_documents import EntryStage, HopStage, tree_routing
 from penstock.pipeline.router_cache import MATCH_LIST_ALONE, RouterCache
@@ -53,6 +55,7 @@ from support.routing.annotation_cases import (
     run_network,
 )
 from support.routing.random_traffic import random_tree
+from support.spark.injected_faults import FaultyHopStage
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 ROUTERS: Final = 7
@@ -293,6 +296,30 @@ def test_a_batch_is_delivered_as_without_routers(
     assert rows_of(tables.dead_letters, *letters) == rows_of(flat.dead_letters, *letters)
     assert rows_of(tables.counts, "versions", "batch") == [([tree], 0)]
     assert DeltaTable(tables.deliveries).version() == 1, "one commit"
+
+
+def test_documents_beside_one_that_ends_a_worker_at_a_later_router_are_delivered(
+    spark: SparkSession, tmp_path: Path, tables: Tables, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(routed_delivery, "HopStage", FaultyHopStage)
+    tree = small_tree(spark, tmp_path / "tree", **QUERIES)
+    killer = b"<news><flash/><kill/></news>"
+    documents = documents_of(spark, [*CONTENTS, killer]).repartition(2)
+
+    def run() -> BatchCounts | None:
+        return deliver_routed(documents, tree, tables, router="b", stream="s", batch=0, at=NOON)
+
+    counts = run()
+    assert counts is not None
+    assert (counts.documents, counts.matched, counts.dead, counts.deliveries) == (6, 3, 2, 7)
+    assert not [row for row in rows_of(tables.deliveries, "document") if row == ("wire/5",)]
+    assert rows_of(tables.dead_letters, "document", "code") == [
+        ("wire/3", "xml.end-tag"),
+        ("wire/5", "internal.worker"),
+    ]
+    assert len(rows_of(tables.documents, "document")) == 4
+    assert not list(Path(tables.root, "quarantine").rglob("*.json")), "the batch is complete"
+    assert run() is None
 
 
 def test_a_batch_that_is_replayed_is_committed_once(

@@ -27,17 +27,15 @@ from pyspark.sql import functions as f
 from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import StructType
 
-from penstock.errors import error
 from penstock.pipeline.batch_progress_files import BatchProgressFiles
 from penstock.pipeline.document_columns import own_columns
-from penstock.pipeline.document_probe import FAILED, ProbeStage
+from penstock.pipeline.document_probe import FAILED, MatchWork, ProbeStage
 from penstock.pipeline.journal_tasks import JournalTasks
-from penstock.pipeline.limits import QUARANTINE_ROUNDS_MAX
 from penstock.pipeline.match_stage import STAGE_ROWS, MatchStage
 from penstock.pipeline.partition_matcher import PartitionMatcher
 from penstock.pipeline.quarantine import FailedDocument, Quarantine, QuarantineFile
+from penstock.pipeline.quarantined_job import run_with_quarantine
 from penstock.pipeline.run_config import RunConfig
-from penstock.pipeline.session import JAVA_FAILURES, is_worker_loss
 from penstock.pipeline.shards import check_versions, open_on_driver, with_shards
 from penstock.pipeline.write_stage import REPORT, SORT_KEYS, WriteStage
 from penstock.workspace.commit_positions import commit_deliveries, next_commit
@@ -164,7 +162,7 @@ def deliver(
     )
     file = QuarantineFile(tables, stream=stream, batch=batch)
     with progress.of_batch():
-        reports = _run_with_quarantine(job, file, stream)
+        reports = run_with_quarantine(job, file, stream)
     counts = commit_reports(reports, shards, tables, stream=stream, batch=batch, commit=commit)
     file.delete()
     return counts
@@ -218,7 +216,8 @@ class _Job:
 
     def probe(self, quarantine: Quarantine) -> list[FailedDocument]:
         """The documents that end the processes they are matched in."""
-        stage = ProbeStage(matcher=replace(self.matcher, quarantine=quarantine))
+        work = MatchWork(replace(self.matcher, quarantine=quarantine))
+        stage = ProbeStage(work=work)
         rows = self._map(stage, from_arrow_schema(FAILED)).collect()
         return [FailedDocument(**json.loads(row.failed)) for row in rows]
 
@@ -232,40 +231,6 @@ class _Job:
             return stage(journal.read(numbers))
 
         return self.documents.mapInArrow(read_and_apply, schema)
-
-
-def _run_with_quarantine(job: _Job, file: QuarantineFile, stream: str) -> list[dict[str, Any]]:
-    """Run a job; repeat it without the documents that end its workers or fail in some shard."""
-    quarantine = file.read()
-    for _ in range(QUARANTINE_ROUNDS_MAX):
-        failed: list[FailedDocument] = []
-        try:
-            reports = job.run(quarantine)
-        except JAVA_FAILURES as failure:
-            if not is_worker_loss(failure) or not _is_extensible(job, stream):
-                raise
-            failed = job.probe(quarantine)
-            if quarantine.extended(failed) == quarantine:
-                raise
-        else:
-            # With shards, a document may have failed in some of them and been accepted by others.
-            failed = [FailedDocument(**each["failed"]) for each in reports if "failed" in each]
-            if quarantine.extended(failed) == quarantine:
-                return [each for each in reports if "failed" not in each]
-            if not _is_extensible(job, stream):
-                break
-        quarantine = quarantine.extended(failed)
-        file.write(quarantine)
-    raise error(
-        "pipeline.failed",
-        f"documents of batch {job.batch} keep failing: {len(quarantine.documents)} are quarantined",
-    )
-
-
-def _is_extensible(job: _Job, stream: str) -> bool:
-    """Whether the quarantine may still change: nothing of the batch is committed yet."""
-    last = last_committed_batch(job.tables.documents, stream)
-    return last is None or last < job.batch
 
 
 def write_deliveries(rows: DataFrame, stage: WriteStage) -> list[dict[str, Any]]:

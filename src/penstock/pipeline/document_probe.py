@@ -17,9 +17,9 @@ import signal
 import struct
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
-from typing import IO, Any, Final
+from typing import IO, Any, Final, TypeAlias
 
 import pyarrow as pa
 from pyspark import cloudpickle
@@ -44,15 +44,32 @@ _OOM_SCORE_FILE: Final = "/proc/self/oom_score_adj"
 _OOM_SCORE_MAX: Final = b"1000"
 
 
+DocumentWork: TypeAlias = Callable[[pa.RecordBatch], None]
+"""What is done with each document; it can be pickled. The batches have the columns ``document`` and
+``content``."""
+
+
+@dataclass(frozen=True, slots=True)
+class MatchWork:
+    """Matches documents, and makes rows of their deliveries. Sent to the workers."""
+
+    matcher: PartitionMatcher
+
+    def __call__(self, documents: pa.RecordBatch) -> None:
+        """Match documents."""
+        for matched in self.matcher.match(iter([documents])):
+            delivery_rows(matched, order_keys(matched.documents))
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProbeStage:
     """Processes a partition of documents in child processes. Sent to the workers."""
 
-    matcher: PartitionMatcher
+    work: DocumentWork
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """The rows of :data:`FAILED` for the documents of a partition."""
-        with contextlib.closing(_Probe(self.matcher)) as probe:
+        with contextlib.closing(_Probe(self.work)) as probe:
             for batch in batches:
                 for part in split_by_bytes(batch):
                     for failed in probe.failures(part):
@@ -63,9 +80,9 @@ class ProbeStage:
 class _Probe:
     """A child process, replaced when it dies."""
 
-    def __init__(self, matcher: PartitionMatcher) -> None:
+    def __init__(self, work: DocumentWork) -> None:
         dumps: Any = cloudpickle.dumps
-        self._matcher: bytes = dumps(matcher)
+        self._work: bytes = dumps(work)
         self._child: subprocess.Popen[bytes] | None = None
 
     def failures(self, documents: pa.RecordBatch) -> Iterator[FailedDocument]:
@@ -112,7 +129,7 @@ class _Probe:
         )
         assert child.stdin is not None
         with contextlib.suppress(BrokenPipeError):
-            _send(child.stdin, self._matcher)
+            _send(child.stdin, self._work)
         return child
 
     def _end(self) -> int:
@@ -180,14 +197,13 @@ def main() -> None:
     pickled = _receive(stdin)
     if pickled is None:
         return
-    matcher: PartitionMatcher = pickle.loads(pickled)
+    work: DocumentWork = pickle.loads(pickled)
     while (message := _receive(stdin)) is not None:
         (documents,) = pa.ipc.open_stream(message).iter_batches_with_custom_metadata()
         for row in range(documents.batch.num_rows):
             announcements.write(b"%d\n" % row)
             announcements.flush()
-            for matched in matcher.match(iter([documents.batch.slice(row, 1)])):
-                delivery_rows(matched, order_keys(matched.documents))
+            work(documents.batch.slice(row, 1))
         announcements.write(b"done\n")
         announcements.flush()
 

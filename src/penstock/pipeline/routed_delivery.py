@@ -7,8 +7,9 @@ committed as those of :func:`~penstock.pipeline.deliver` are.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Collection, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
@@ -21,8 +22,18 @@ from penstock.pipeline.delivery import BatchCounts, commit_reports, write_delive
 from penstock.pipeline.document_columns import own_columns
 from penstock.pipeline.document_headers import Value
 from penstock.pipeline.document_log import DocumentLog
+from penstock.pipeline.document_probe import FAILED, ProbeStage
 from penstock.pipeline.match_stage import STAGE_ROWS, stage_rows
-from penstock.pipeline.routed_documents import EntryStage, HopStage, route, tree_routing
+from penstock.pipeline.quarantine import FailedDocument, Quarantine, QuarantineFile
+from penstock.pipeline.quarantined_job import run_with_quarantine
+from penstock.pipeline.routed_documents import (
+    EntryStage,
+    HopStage,
+    WholeRoute,
+    entered_documents,
+    route,
+    tree_routing,
+)
 from penstock.pipeline.router_cache import MATCH_LIST_ALONE
 from penstock.pipeline.run_config import RunConfig
 from penstock.pipeline.shards import ROW
@@ -115,11 +126,54 @@ def deliver_routed(
         ),
     )
     commit = next_commit(tables.deliveries)
-    routed = route(documents, router, stage, EntryStage(stream, batch))
-    rows = routed.mapInArrow(delivery_stage_rows, from_arrow_schema(STAGE_ROWS))
-    write_stage = WriteStage(tables=tables, batch=batch, at=at, commit=commit)
-    reports = write_deliveries(rows, write_stage)
-    return commit_reports(reports, [tree], tables, stream=stream, batch=batch, commit=commit)
+    job = _RoutedJob(
+        documents=documents,
+        router=router,
+        stage=stage,
+        entry=EntryStage(stream, batch),
+        tables=tables,
+        batch=batch,
+        commit=commit,
+    )
+    file = QuarantineFile(tables, stream=stream, batch=batch)
+    reports = run_with_quarantine(job, file, stream)
+    counts = commit_reports(reports, [tree], tables, stream=stream, batch=batch, commit=commit)
+    file.delete()
+    return counts
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _RoutedJob:
+    """The Spark job of a batch."""
+
+    documents: DataFrame
+    router: Value
+    stage: HopStage
+    entry: EntryStage
+    tables: Tables
+    batch: int
+    commit: int
+    """The first number of the commit that the deliveries are expected to get."""
+
+    def run(self, quarantine: Quarantine) -> list[dict[str, Any]]:
+        """Route the documents and write the deliveries; returns the reports of the tasks."""
+        stage = replace(self.stage, quarantine=quarantine)
+        routed = route(self.documents, self.router, stage, self.entry)
+        rows = routed.mapInArrow(delivery_stage_rows, from_arrow_schema(STAGE_ROWS))
+        write_stage = WriteStage(
+            tables=self.tables, batch=self.batch, at=stage.at, commit=self.commit
+        )
+        return write_deliveries(rows, write_stage)
+
+    def probe(self, quarantine: Quarantine) -> list[FailedDocument]:
+        """The documents that end a process in which they are routed from the first hop to the
+        last."""
+        # Nothing is written: the files of an attempt are those of the job.
+        stage = replace(self.stage, quarantine=quarantine, log=None)
+        entered, hops = entered_documents(self.documents, self.router, stage)
+        work = WholeRoute(stage=stage, entry=self.entry, hops=hops)
+        failed = entered.mapInArrow(ProbeStage(work=work), from_arrow_schema(FAILED))
+        return [FailedDocument(**json.loads(row.failed)) for row in failed.collect()]
 
 
 def delivery_stage_rows(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

@@ -28,6 +28,7 @@ from penstock.pipeline.document_columns import own_columns
 from penstock.pipeline.document_headers import Value
 from penstock.pipeline.document_log import DocumentLog
 from penstock.pipeline.fragment_rows import FragmentRows
+from penstock.pipeline.quarantine import Quarantine
 from penstock.pipeline.router_cache import (
     MATCH_LIST_ALONE,
     TreeRouting,
@@ -201,6 +202,35 @@ def tree_routing(
     )
 
 
+def entered_documents(
+    documents: DataFrame, router: Value, stage: HopStage
+) -> tuple[DataFrame, int]:
+    """The documents with the router that each is published at, and the number of hops to the
+    farthest router.
+
+    Raises
+    ------
+    IndexFileError
+        The tree cannot be read.
+    RoutingError
+        ``routing.tree``: the tree has no router of that name.
+    """
+    topology = read_tree(stage.routing.tree).topology
+    if isinstance(router, str):
+        if router not in topology.neighbours:
+            raise error("routing.tree", f"the tree has no router `{router}`")
+        hops = topology.hops_from(router)
+    else:
+        hops = topology.hops_max
+    column: Column = f.lit(router) if isinstance(router, str) else router
+    entered = documents.select(
+        *DOCUMENTS.names,
+        f.coalesce(column.cast("string"), f.lit("")).alias(ROUTER),
+        f.monotonically_increasing_id().alias(ROW),
+    )
+    return entered, hops
+
+
 def route(documents: DataFrame, router: Value, stage: HopStage, entry: EntryStage) -> DataFrame:
     """The rows of :data:`HOP_ROWS` after the last hop: results and reports.
 
@@ -222,20 +252,8 @@ def route(documents: DataFrame, router: Value, stage: HopStage, entry: EntryStag
     RoutingError
         ``routing.tree``: the tree has no router of that name.
     """
-    topology = read_tree(stage.routing.tree).topology
-    if isinstance(router, str):
-        if router not in topology.neighbours:
-            raise error("routing.tree", f"the tree has no router `{router}`")
-        hops = topology.hops_from(router)
-    else:
-        hops = topology.hops_max
-    column: Column = f.lit(router) if isinstance(router, str) else router
+    entered, hops = entered_documents(documents, router, stage)
     schema = from_arrow_schema(HOP_ROWS)
-    entered = documents.select(
-        *DOCUMENTS.names,
-        f.coalesce(column.cast("string"), f.lit("")).alias(ROUTER),
-        f.monotonically_increasing_id().alias(ROW),
-    )
     rows = entered.mapInArrow(entry, schema)
     for hop in range(hops + 1):
         # Consecutive rows of a router, so that a worker opens one router after the other.
@@ -294,6 +312,8 @@ class HopStage:
     """Where documents and dead letters are written, if anywhere."""
 
     hop: int = 0
+    quarantine: Quarantine = field(default_factory=Quarantine)
+    """Documents that are refused without being read."""
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Rows of :data:`HOP_ROWS`: what was there, results, and documents for the next hop."""
@@ -320,8 +340,12 @@ class HopStage:
 
     def _route(self, documents: pa.RecordBatch) -> _RoutedColumns:
         columns = _RoutedColumns(documents)
+        refused = self.quarantine.refusals(documents)
         for row in range(documents.num_rows):
-            columns.add(row, self._one(columns.document(row)))
+            if row in refused:
+                columns.add(row, RoutedDocument(error=refused[row]))
+            else:
+                columns.add(row, self._one(columns.document(row)))
         if self.config.mode == "FAILFAST":
             columns.raise_first_error()
         return columns
@@ -346,6 +370,22 @@ class HopStage:
                 routed.error.code, place, where=routed.error.where, report=routed.error.report
             )
         return routed
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WholeRoute:
+    """Routes documents from hop to hop in one process, to find those that end it. Sent to the
+    workers."""
+
+    stage: HopStage
+    entry: EntryStage
+    hops: int
+
+    def __call__(self, entered: pa.RecordBatch) -> None:
+        """Route documents as they entered."""
+        rows = list(self.entry(iter([entered])))
+        for hop in range(self.hops + 1):
+            rows = list(replace(self.stage, hop=hop)(iter(rows)))
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,6 +17,7 @@ from penstock.documents.failure_report import internal_error
 from penstock.errors import DocumentError
 from penstock.pipeline.batch_matcher import BatchMatcher, BatchOutcomes
 from penstock.pipeline.partition_matcher import MatchedSlice, PartitionMatcher
+from penstock.pipeline.routed_documents import ArrivedDocument, HopStage, RoutedDocument
 from penstock.pipeline.shards import SHARD
 
 _match_partition = PartitionMatcher.match
@@ -56,6 +57,15 @@ def match_batch(
             if b"<raise" in content and row not in refused:
                 refused[row] = internal_error(RuntimeError("injected"), content)
     return _match_batch(matcher, batch, refused)
+
+
+class FaultyHopStage(HopStage):
+    """A stage of a tree of routers that ends its process at the second router of a document."""
+
+    def _one(self, arrived: ArrivedDocument) -> RoutedDocument:
+        if self.hop == 1 and b"<kill" in arrived.content:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return super()._one(arrived)
 
 
 def contents_of(batch: pa.RecordBatch) -> list[bytes]:
