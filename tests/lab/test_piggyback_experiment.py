@@ -11,7 +11,7 @@ from penstock.lab.experiments import RESUMABLE
 from penstock.lab.routing import piggyback
 from penstock.lab.routing.piggyback import Experiment
 from penstock.lab.routing.piggyback_runs import SettingRunner
-from penstock.lab.routing.piggyback_settings import FULL, NONE, QUICK, SIDES
+from penstock.lab.routing.piggyback_settings import FULL, NONE, QUICK, SIDES, Setting
 from penstock.routing import AnnotationKind
 from support.contracts.native_engines import needs_native
 
@@ -92,7 +92,7 @@ def test_an_interrupted_run_keeps_what_is_finished(
     monkeypatch.setattr(piggyback, "QUICK", replace(TINY, percents=(), tree_depths=()))
     original, calls = SettingRunner.__call__, []
 
-    def interrupted(runner: SettingRunner, setting: piggyback.Setting) -> object:
+    def interrupted(runner: SettingRunner, setting: Setting) -> object:
         calls.append(setting)
         if len(calls) == 3:
             raise KeyboardInterrupt

@@ -59,7 +59,7 @@ _FINAL_ROOTS: Final = _schema_of(
 
 _CONTAINERS: Final = _schema_of(
     contained=pa.string(),
-    containers=pa.list_(pa.struct({"container": pa.string(), "is_direct": pa.bool_()})),
+    containers=pa.list_(pa.struct([("container", pa.string()), ("is_direct", pa.bool_())])),
 )
 """One row per pattern that others contain. A list repeats the contained pattern less often than
 pairs do."""
@@ -331,7 +331,7 @@ def _ordered_share(*, direct_only: bool) -> Callable[[pa.Table], pa.Table]:
     """The function that finds the containers of a task's share of all patterns."""
 
     def containers(table: pa.Table) -> pa.Table:
-        keys = table.column("pattern").to_pylist()
+        keys: list[Any] = table.column("pattern").to_pylist()
         order = FixedOrder(keys)
         contained: list[str] = []
         found: list[list[dict[str, Any]]] = []
