@@ -124,8 +124,9 @@ class _Resolver:
         if self._positions is None:
             return None
         argument = self._statement.argument
-        is_path = isinstance(argument, UpdatePath)
-        return self._end_of(argument) if is_path else self._positions.argument
+        if isinstance(argument, UpdatePath):
+            return self._end_of(argument)
+        return self._positions.argument
 
     def _empty_step(self, path: UpdatePath, contexts: Sequence[Ref]) -> Where | None:
         """The position of the first step that selects nothing."""
