@@ -154,6 +154,9 @@ def test_times_and_the_number_of_fragments_reach_the_router(
     assert (second.returns, second.starts_at, second.expires_at) == ("document", None, None)
     done = penstock(*command, "--fragments-max", "0")
     assert "[subscription.fragments-max]" in done.err
+    # Asked for again with other times, a subscription is the same one.
+    assert penstock(*command, "--expires", "7d").code == 0
+    assert seen[-1].id == second.id
 
 
 def test_a_neighbour_is_forgotten(workspace_folder: Path) -> None:

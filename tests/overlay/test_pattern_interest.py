@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from penstock.documents import Document, Header
 from penstock.errors import OverlayError
 from penstock.language import Query, parse
+from penstock.matching import Matcher
 from penstock.overlay import (
     DataSummaryTree,
     MessageCodec,
@@ -348,3 +349,25 @@ def test_a_peer_that_joins_later_lands_below_the_child_of_maximal_overlap(
 
 def _names_in(content: bytes) -> set[str]:
     return {each.decode() for each in re.findall(rb"<([a-z]+)[ />]", content)}
+
+
+class PanicException(BaseException):
+    """Like the exception of a native panic."""
+
+
+@pytest.mark.parametrize("failure", [RuntimeError("injected"), PanicException("out of bounds")])
+def test_a_document_that_cannot_be_matched_is_lost_for_nobody(
+    monkeypatch: pytest.MonkeyPatch, failure: BaseException
+) -> None:
+    matcher = PatternMatcher()
+    bits = matcher.bits_of([Pattern.of_path("/a"), Pattern.of_path("/b")])
+    document = Document(b"<a/>", Header(publisher="wire"))
+    assert matcher.matched_bits(document, bits) != bits
+
+    def faulty(*_: object) -> None:
+        raise failure
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Matcher, "match", faulty)
+        another = Document(b"<a/>", Header(publisher="wire"))
+        assert matcher.matched_bits(another, bits) == bits

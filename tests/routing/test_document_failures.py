@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from penstock.routing import (
@@ -29,10 +31,12 @@ def raises(*_: object, **__: object) -> None:
     raise PanicException("index out of bounds")
 
 
-def pair() -> tuple[Router, Router]:
-    """Two routers with an authenticated link; the second has a subscription to fragments."""
+def pair(*unconnected: str) -> tuple[Router, Router]:
+    """Two routers with an authenticated link; the second has a subscription to fragments, and
+    neighbours that are not connected."""
     routers = {
-        name: Router(name=name, neighbours=[other]) for name, other in (("r1", "r2"), ("r2", "r1"))
+        "r1": Router(name="r1", neighbours=["r2"]),
+        "r2": Router(name="r2", neighbours=["r1", *unconnected]),
     }
     wanted = LocalSubscription(id="s1", subscriber="ada", query="//flash", returns="fragments")
     routers["r2"].receive(Subscribe(subscriptions=(wanted,)), NOW)
@@ -81,3 +85,30 @@ def test_a_document_that_fails_unread_is_refused(
     assert (counts.deliveries, counts.forwards) == (before.deliveries, before.forwards)
     receive(second, "r1", forward(first, 3))
     assert second.counters.deliveries == before.deliveries + 1
+
+
+def test_a_document_that_fails_for_one_neighbour_waits_for_none(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    first, second = pair("r3", "r4")
+    receive(second, "r1", forward(first, 1))
+    before = second.counters
+    assert before.not_read == 1
+    assert (second.waiting("r3"), second.waiting("r4")) == (1, 1)
+    annotate, calls = Router._annotate, []
+
+    def fails_at_the_second(router: Router, *arguments: Any) -> bytes:  # noqa: ANN401
+        calls.append(router)
+        if len(calls) == 2:
+            raise PanicException("index out of bounds")
+        return annotate(router, *arguments)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Router, "_annotate", fails_at_the_second)
+        [refused] = receive(second, "r1", forward(first, 2))
+    assert isinstance(refused, DocumentRefused)
+    assert (second.waiting("r3"), second.waiting("r4")) == (1, 1)
+    counts = second.counters
+    assert (counts.received, counts.dead) == (2, 1)
+    kept = ("matched", "not_read", "deliveries", "forwards", "annotation_bytes")
+    assert all(getattr(counts, name) == getattr(before, name) for name in kept)

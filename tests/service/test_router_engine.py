@@ -7,6 +7,7 @@ import random
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -396,6 +397,21 @@ def test_a_workspace_decides_what_is_set_aside_for_it(
         one(engine, partial(RouterEngine.publish, document=document(DEEP)))
         assert len(engine.deliveries_after(WORKSPACE, 0, 10)) == 1
         assert {each.subscriber for each in engine.report().set_aside} == {"ada"}
+
+
+def test_asking_again_changes_the_times_of_a_subscription(tmp_path: Path) -> None:
+    later = replace(flash(), expires_at=datetime(2100, 1, 1, tzinfo=UTC))
+    with opened(tmp_path) as engine:
+        assert one(engine, partial(RouterEngine.subscribe, subscriptions=[flash()])) == 1
+        assert one(engine, partial(RouterEngine.subscribe, subscriptions=[later])) == 0
+        assert engine.router.subscriptions == {"s1": later}
+    with opened(tmp_path) as engine:
+        assert engine.router.subscriptions == {"s1": later}
+        other = replace(later, query="//other")
+        with pytest.raises(PenstockError) as refused:
+            one(engine, partial(RouterEngine.subscribe, subscriptions=[other]))
+        assert refused.value.code == "subscription.duplicate"
+        assert engine.router.subscriptions == {"s1": later}
 
 
 def test_subscriptions_of_a_subscriber_are_bounded(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -23,6 +24,7 @@ from penstock.service.router.engine import Job, JobResult, MessageQueued, Report
 from penstock.workspace.layout import ROUTER_MARK
 from penstock.workspace.progress_mark import MARK_BYTES, ProgressMark, mark_text
 from penstock.workspace.router_store import RouterStore
+from support.fixtures.repository import ROOT
 from support.routing.one_router import document
 from support.service import faulty_router
 from support.service.faulty_router import GOOD, KILLER, SESSION, PanicException, wire
@@ -182,7 +184,9 @@ def test_nothing_of_a_document_that_fails_is_delivered_or_forwarded(
 
 def process(folder: Path, source: str) -> int:
     done = subprocess.run(
-        [sys.executable, "-m", faulty_router.__name__, folder, source], check=False
+        [sys.executable, "-m", faulty_router.__name__, folder, source],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT / "src"), str(ROOT / "tests")])},
+        check=False,
     )
     return done.returncode
 

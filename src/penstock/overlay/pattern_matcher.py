@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import logging
 import weakref
 from collections import OrderedDict
 from collections.abc import Iterable
 
 from penstock.documents import Document, Limits
+from penstock.documents.failure_report import PROCESS_EXITS
 from penstock.language import TokenizerOptions
 from penstock.matching import Matcher
 from penstock.matching.query_indexes import QueryIndexes
 from penstock.overlay.limits import MATCHED_DOCUMENTS_MAX, MATCHED_PATTERNS_MAX
 from penstock.routing import Pattern
+
+logger = logging.getLogger(__name__)
 
 
 class PatternMatcher:
@@ -84,7 +88,8 @@ class PatternMatcher:
         """Which of the wanted patterns match a document.
 
         A document that is not well-formed matches none. Patterns whose work budget is spent count
-        as matching, so that nobody loses the document.
+        as matching, and so do all patterns if matching fails by a defect, so that nobody loses the
+        document.
         """
         known = self._matched.get(id(document))
         if known is None or known[0]() is not document or wanted >> known[1]:
@@ -98,7 +103,14 @@ class PatternMatcher:
         if self._matcher is None:
             self._matcher = self._indexes.matcher(self._limits)
         self.passes += 1
-        matches = self._matcher.match(document)
+        try:
+            matches = self._matcher.match(document)
+        except PROCESS_EXITS:
+            raise
+        except BaseException:
+            # A panic of the native core is no Exception.
+            logger.exception("%s cannot be matched, and counts as matching", document.identity)
+            return (1 << len(self._numbers)) - 1
         bits = 0
         for number in (*matches.ids, *matches.set_aside):
             bits |= 1 << int(number)

@@ -168,8 +168,10 @@ class _RoutedJob:
     def probe(self, quarantine: Quarantine) -> list[FailedDocument]:
         """The documents that end a process in which they are routed from the first hop to the
         last."""
-        # Nothing is written: the files of an attempt are those of the job.
-        stage = replace(self.stage, quarantine=quarantine, log=None)
+        # Nothing is written: the files of an attempt are those of the job. A document that is
+        # merely refused ends no process, whatever the mode.
+        config = replace(self.stage.config, mode="PERMISSIVE")
+        stage = replace(self.stage, quarantine=quarantine, log=None, config=config)
         entered, hops = entered_documents(self.documents, self.router, stage)
         work = WholeRoute(stage=stage, entry=self.entry, hops=hops)
         failed = entered.mapInArrow(ProbeStage(work=work), from_arrow_schema(FAILED))

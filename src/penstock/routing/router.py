@@ -776,15 +776,8 @@ class Router:
         """
         subscriptions, headers = decided
         size = len(document.content)
-        outputs: list[RouterOutput] = []
-        report = source.received_gain.not_read(size)
-        if report is not None and source.is_up:
-            outputs.append(SendMessage(source.name, report))
-        if self._conditional:
-            outputs += self._deliver(document, None, subscriptions, now)
-            self._counts.deliveries -= len(subscriptions)
-        elif subscriptions:
-            outputs.append(delivered_to(subscriptions, document))
+        unused_bytes = 0
+        forwards = []
         for group, header in headers:
             neighbour = self._by_group[group]
             annotations = header
@@ -795,10 +788,22 @@ class Router:
             ):
                 neighbour.sent_list(len(header))
             else:
-                self._counts.annotation_bytes -= len(header)
+                unused_bytes += len(header)
                 made = DocumentAnnotations(attested, size)
                 annotations = self._annotate(made, neighbour, match_list_of(header), None)
-            message = forwarded_document(document, "", annotations)
+            forwards.append((neighbour, forwarded_document(document, "", annotations)))
+        outputs: list[RouterOutput] = []
+        if self._conditional:
+            outputs += self._deliver(document, None, subscriptions, now)
+            self._counts.deliveries -= len(subscriptions)
+        elif subscriptions:
+            outputs.append(delivered_to(subscriptions, document))
+        # Nothing fails from here on, so that a document is either passed on or refused.
+        self._counts.annotation_bytes -= unused_bytes
+        report = source.received_gain.not_read(size)
+        if report is not None and source.is_up:
+            outputs.append(SendMessage(source.name, report))
+        for neighbour, message in forwards:
             if neighbour.is_up:
                 outputs.append(sent_to(neighbour.name, message))
             else:

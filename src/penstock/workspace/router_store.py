@@ -476,8 +476,8 @@ class RouterStore:
                 list(transaction.set_aside.items()),
             )
             connection.executemany(
-                "DELETE FROM set_aside WHERE subscription = ? AND documents = 0",
-                [(each,) for each in transaction.set_aside],
+                "DELETE FROM set_aside WHERE subscription = ?",
+                [(each,) for each, documents in transaction.set_aside.items() if not documents],
             )
             connection.executemany(
                 "DELETE FROM unclean_ends WHERE mark = ?",

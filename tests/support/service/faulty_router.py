@@ -60,14 +60,16 @@ def inputs(source: str) -> list[Job]:
             partial(RouterEngine.route_published, sequence=sequence, document=each)
             for sequence, each in ((1, GOOD), (2, KILLER))
         ]
+    # A session that is not authenticated is not resumed.
+    session = os.urandom(16)
     return [
         partial(RouterEngine.add_neighbour, name="r1"),
-        partial(RouterEngine.link_established, name="r1", session_id=SESSION),
+        partial(RouterEngine.link_established, name="r1", session_id=session),
         *(
             partial(
                 RouterEngine.message_received,
                 name="r1",
-                session_id=SESSION,
+                session_id=session,
                 sequence=sequence,
                 message=wire(each),
             )

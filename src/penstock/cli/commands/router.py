@@ -634,10 +634,11 @@ def _subscriptions(
 
 
 def _subscription_id(subscription: LocalSubscription) -> str:
-    """An id that depends on what is asked for, so that asking again changes nothing."""
+    """An id that depends on what is asked for, so that asking again only changes the times."""
     from penstock.routing.subscription_text import subscription_to_text
 
-    return hashlib.blake2b(subscription_to_text(subscription).encode(), digest_size=6).hexdigest()
+    timeless = replace(subscription, starts_at=None, expires_at=None)
+    return hashlib.blake2b(subscription_to_text(timeless).encode(), digest_size=6).hexdigest()
 
 
 async def _subscribe(

@@ -10,10 +10,11 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from time import thread_time_ns
 from typing import Any, TypeAlias
+from zlib import crc32
 
 from penstock.documents import Document
 from penstock.documents.failure_report import failure_report
@@ -311,6 +312,8 @@ class RouterEngine:
         )
 
     def _set_aside_reports(self) -> list[SetAsideReport]:
+        if not self._set_aside:
+            return []
         known = self.router.subscriptions
         reports = []
         for id_, documents in self._set_aside.most_common(SET_ASIDE_SHOWN_MAX):
@@ -388,7 +391,7 @@ class RouterEngine:
                 self._handle(LinkUp(neighbour=name, is_authenticated=is_authenticated))
             input_ = MessageReceived(neighbour=name, message=received)
             if isinstance(received, ForwardedDocument):
-                mark = f"{name} {session_id.hex()} {sequence}"
+                mark = f"{name} {_mark_of(received.document)}"
                 self._handle_document(input_, received.document, mark)
             else:
                 self._handle(input_)
@@ -449,7 +452,7 @@ class RouterEngine:
         outputs = self._handle_document(
             Publish(document=document),
             document,
-            mark or f"publish {document.identity}",
+            mark or f"publish {_mark_of(document)}",
             is_in_inbox=is_in_inbox,
         )
         for output in outputs:
@@ -465,29 +468,35 @@ class RouterEngine:
     def subscribe(self, subscriptions: Sequence[LocalSubscription]) -> int:
         """Adds those subscriptions that do not exist; returns their number.
 
+        The times of those that exist are changed.
+
         Raises
         ------
         PenstockError
             A query is invalid, or an id is used by another one. Nothing is changed.
         """
         known = self.router.subscriptions
-        added = []
-        for each in subscriptions:
-            if known.get(each.id, each) != each:
+        changed = [each for each in subscriptions if known.get(each.id) != each]
+        renewed = [each for each in changed if each.id in known]
+        for each in renewed:
+            times = {"starts_at": each.starts_at, "expires_at": each.expires_at}
+            if replace(known[each.id], **times) != each:
                 raise error("subscription.duplicate", f"another subscription has the id {each.id}")
-            if each.id not in known:
-                added.append(each)
+        added = len(changed) - len(renewed)
         if added:
-            subscriber = added[0].subscriber
-            count = sum(each.subscriber == subscriber for each in known.values()) + len(added)
+            subscriber = changed[0].subscriber
+            count = sum(each.subscriber == subscriber for each in known.values()) + added
             if subscriber != WORKSPACE and count > SUBSCRIPTIONS_PER_SUBSCRIBER_MAX:
                 raise error(
                     "routing.too-many-subscriptions",
                     f"{count:,} subscriptions of {subscriber},"
                     f" more than {SUBSCRIPTIONS_PER_SUBSCRIBER_MAX:,}",
                 )
-            self._handle(Subscribe(subscriptions=tuple(added)))
-        return len(added)
+        if renewed:
+            self._handle(Unsubscribe(ids=tuple(each.id for each in renewed)))
+        if changed:
+            self._handle(Subscribe(subscriptions=tuple(changed)))
+        return added
 
     def unsubscribe(self, ids: Sequence[str]) -> int:
         """Removes subscriptions, all or none; returns their number.
@@ -669,6 +678,16 @@ class RouterEngine:
                 "", "routing.deliveries-full", f"the oldest delivery to {subscriber} is discarded"
             )
         self._effects.append(DeliveriesAdded(subscriber))
+
+
+def _mark_of(document: Document) -> str:
+    """Names a document that is not acknowledged yet, also in a new session.
+
+    Its identity would do, but is a digest of the whole content where the publisher gave none.
+    """
+    header, content = document.header, document.content
+    name = header.id or f"{len(content)} bytes, {crc32(content):08x}"
+    return f"{header.publisher}/{name}"
 
 
 def _worker_error(document: Document) -> DocumentError:
