@@ -479,8 +479,8 @@ class RouterEngine:
         changed = [each for each in subscriptions if known.get(each.id) != each]
         renewed = [each for each in changed if each.id in known]
         for each in renewed:
-            times = {"starts_at": each.starts_at, "expires_at": each.expires_at}
-            if replace(known[each.id], **times) != each:
+            current = known[each.id]
+            if replace(current, starts_at=each.starts_at, expires_at=each.expires_at) != each:
                 raise error("subscription.duplicate", f"another subscription has the id {each.id}")
         added = len(changed) - len(renewed)
         if added:
