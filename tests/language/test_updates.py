@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from dataclasses import replace
 
 import pytest
@@ -9,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from penstock.errors import QueryError, UpdateError, Where
+from penstock.language.limits import MAX_QUERY_CHARACTERS
 from penstock.language.updates import (
     Function,
     PlainPath,
@@ -195,6 +198,15 @@ def test_method_invocations_of_subscriptions_are_ignored() -> None:
         ("//a[1 <= b/c!count() and 'x' = d]", "//a[b/c and 'x' = d]"),
         ("//a['!y()' = b!max()]", "//a[b]"),
         ("//a[b!count()!max() < .5 or c]", "//a[b or c]"),
+        ("//a[1 = b and c!count() > 2]", "//a[1 = b and c]"),
+        ("//a[1 = b or 2 = c!count()]", "//a[1 = b or c]"),
+        ("//and[or!count() = 1 or and!max()]", "//and[or or and]"),
+        ("//a[(b!count()) = 2]", "//a[b]"),
+        ("//a[(- 2) < ((b!count()))]", "//a[b]"),
+        ("//a[(b | c)!count() = 2]", "//a[b | c]"),
+        ("//a[b[c!count() = 2]/text()!value() = 'x']", "//a[b[c]/text()]"),
+        ("//a[not(b!count() = 0) and count(c) > 1]", "//a[not(b) and count(c) > 1]"),
+        ("//a[@k!value() = 'x' and . = 2]", "//a[@k and . = 2]"),
     ],
 )
 def test_methods_are_ignored_wherever_they_are(subscription: str, query: str) -> None:
@@ -205,6 +217,87 @@ def test_positions_in_subscriptions_with_methods_are_those_of_the_text() -> None
     with pytest.raises(QueryError) as refused:
         parse_subscription("//a!count()\n | //b!max()/[")
     assert refused.value.where == Where(25, 2, 14)
+
+
+@pytest.mark.parametrize(
+    ("subscription", "offset"),
+    [
+        ("//a[b!count() = c!count()]", 5),
+        ("//a[b = c!count()]", 9),
+        ("//a[(b!count()) = c]", 6),
+        ("//a[b!count() = count(c)]", 5),
+        ("//a[b!count() = 1 = 2]", 5),
+        ("//a[b!max()/c = 2]", 5),
+        ("//a[b | c!count() = 2]", 9),
+        ("//a[(b!count() | c) = 2]", 6),
+        ("//a[b!value() = -'x']", 5),
+        ("//a[1!count()]", 5),
+        ("//a[last()!max() = 1]", 10),
+    ],
+)
+def test_methods_that_are_not_compared_with_literals_are_refused(
+    subscription: str, offset: int
+) -> None:
+    assert without_methods(subscription)[offset] == "!"
+    with pytest.raises(QueryError) as refused:
+        parse_subscription(subscription)
+    assert refused.value.where == Where(offset, 1, offset + 1)
+
+
+@given(st.text("ab/[]()|=<>'\" \n.1-@*:") | st.text(st.characters(exclude_characters="!")))
+def test_texts_without_methods_are_unchanged(text: str) -> None:
+    assert without_methods(text) == text
+
+
+@given(st.lists(st.sampled_from([*"ab/[]()|=<>'\" \n.1-@,", "!", "!x()", " and ", "!="])))
+def test_positions_in_any_text_stay_the_same(parts: list[str]) -> None:
+    text = "".join(parts)
+    result = without_methods(text)
+    assert all(
+        after == before or (after == " " and before != "\n")
+        for before, after in zip(text[: len(result)], result, strict=True)
+    )
+
+
+@pytest.mark.parametrize("size", [MAX_QUERY_CHARACTERS, MAX_QUERY_CHARACTERS + 1])
+def test_what_is_too_long_for_a_query_keeps_its_methods(size: int) -> None:
+    text = "//" + "a" * (size - len("//!count()")) + "!count()"
+    if size <= MAX_QUERY_CHARACTERS:
+        assert without_methods(text) == text.removesuffix("!count()")
+        return
+    assert without_methods(text) == text
+    with pytest.raises(QueryError) as refused:
+        parse_subscription(text)
+    assert refused.value.code == "query.limit"
+
+
+HOSTILE_PARTS = (
+    ("1=", " ", "!"),
+    ("", "1=", "!"),
+    ("1=a", " a", "!"),
+    ("a!", " ", "x"),
+    ("a!x", " ", "!"),
+    ("a!x(", " ", "!"),
+    ("", "!", ""),
+    ("", "!x() ", ""),
+    ("", "a/(", "b!x()"),
+    ("a!x()", "(", ""),
+    ("", "[b!x()=", "!"),
+    ("!", "'", '"'),
+    ("", "1.", "!"),
+    ("", "a:", "!"),
+)
+"""The middle part is repeated."""
+
+
+def test_hostile_subscriptions_are_read_in_bounded_time() -> None:
+    script = (
+        "from penstock.language.updates import without_methods\n"
+        f"for first, middle, last in {HOSTILE_PARTS!r}:\n"
+        "    without_methods(first + middle * (16_000 // len(middle)) + last)\n"
+    )
+    # Takes less than a second. With the cube of the length, it would be hours.
+    subprocess.run([sys.executable, "-c", script], check=True, timeout=60)
 
 
 @pytest.mark.parametrize("subscription", ["//a!delete(b)", "//a!", "//a!!b()", "//a[!count()]"])

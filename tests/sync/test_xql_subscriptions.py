@@ -116,6 +116,7 @@ def test_what_no_subscription_can_express(query: str, offset: int, message: str)
         ("//@k/a", "update.path"),
         ("/" + "/".join(["*"] * 600), "update.limit"),
         ("//a!delete('x')", "update.syntax"),
+        ("//a[b!count() = c!count()]", "update.syntax"),
     ],
 )
 def test_malformed_paths_are_refused_with_a_position(query: str, code: str) -> None:

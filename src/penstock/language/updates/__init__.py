@@ -14,7 +14,8 @@ from penstock.language.updates.ast import (
 from penstock.language.updates.builder import Target, at
 from penstock.language.updates.parser import parse_statement
 from penstock.language.updates.printer import statement_text
-from penstock.language.updates.subscription import parse_subscription, without_methods
+from penstock.language.updates.subscription import parse_subscription
+from penstock.language.updates.subscription_methods import without_methods
 from penstock.language.updates.xql_subscription import parse_xql_subscription
 
 __all__ = [
