@@ -289,13 +289,18 @@ def test_clones_are_listed_and_forgotten(url: str) -> None:
     assert row["client"].startswith("ada/desk-")
     assert (row["version"], row["query"]) == (0, "/*")
     assert sync("clones", url, *token).out == f"{row['client']}  version 0, /*\n"
-    assert "forgotten" in sync("forget", url, row["client"], *token).err
+    for flags in ((), ("--json",)):
+        refused = penstock("sync", "forget", url, row["client"], *token, *flags)
+        assert (refused.code, refused.out) == (2, "")
+        assert "--force" in refused.err
+    assert sync("clones", url, *token, "--json").rows == [row]
+    assert "forgotten" in sync("forget", url, row["client"], *token, "--force").err
     assert sync("clones", url, *token).out == ""
-    refused = penstock("sync", "forget", url, row["client"], *token)
+    refused = penstock("sync", "forget", url, row["client"], *token, "--force")
     assert refused.code == 3
     assert "[sync.client-unknown]" in refused.err
     (other,) = sync("clones", url, "--token-file", "bob.token", "--json").rows
-    refused = penstock("sync", "forget", url, other["client"], *token)
+    refused = penstock("sync", "forget", url, other["client"], *token, "--force")
     assert "[sync.client-name]" in refused.err
     # The folder can be read and pulled, but it has to be cloned again to push.
     assert sync("pull", "-f", "ada", "--json").rows[-1]["cloned_again"]

@@ -57,6 +57,14 @@ NewTokenOption = Annotated[
         **EXISTING_FILE,
     ),
 ]
+ServerAuthoritiesOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--tls-authorities",
+        help="Certificates that the server's must be signed by (default: those of the system).",
+        **EXISTING_FILE,
+    ),
+]
 PlaintextOption = Annotated[
     bool,
     typer.Option(

@@ -11,14 +11,14 @@ import typer
 
 from penstock.cli.commands.publish import login_name
 from penstock.cli.console import print_json, print_line
-from penstock.cli.options import (
-    EXISTING_FILE,
-    DefaultNamespaceOption,
-    JsonOption,
-    NamespaceOption,
-    bindings,
+from penstock.cli.options import DefaultNamespaceOption, JsonOption, NamespaceOption, bindings
+from penstock.cli.sync_options import (
+    PlaintextOption,
+    ServerAuthoritiesOption,
+    SyncTokenFileOption,
+    read_token,
+    trusted,
 )
-from penstock.cli.sync_options import PlaintextOption, SyncTokenFileOption, read_token, trusted
 
 
 class QueryLanguage(StrEnum):
@@ -56,13 +56,7 @@ def clone(
         str, typer.Option(help="Name of this clone in reports to others (default: your login).")
     ] = "",
     token_file: SyncTokenFileOption = None,
-    tls_authorities: Annotated[
-        Path | None,
-        typer.Option(
-            help="Certificates that the server's must be signed by (default: those of the system).",
-            **EXISTING_FILE,
-        ),
-    ] = None,
+    tls_authorities: ServerAuthoritiesOption = None,
     plaintext: PlaintextOption = False,
     as_json: JsonOption = False,
 ) -> None:

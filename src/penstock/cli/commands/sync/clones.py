@@ -2,27 +2,25 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from penstock.cli.confirmation import ForceRemovalOption, confirm_removal
 from penstock.cli.console import note, print_json, print_line
-from penstock.cli.options import EXISTING_FILE, JsonOption
-from penstock.cli.sync_options import PlaintextOption, SyncTokenFileOption, read_token, trusted
+from penstock.cli.options import JsonOption
+from penstock.cli.sync_options import (
+    PlaintextOption,
+    ServerAuthoritiesOption,
+    SyncTokenFileOption,
+    read_token,
+    trusted,
+)
 
 UrlArgument = Annotated[
     str,
     typer.Argument(
         metavar="URL", help="http://HOST:PORT/DOCUMENT, or with https.", show_default=False
-    ),
-]
-AuthoritiesOption = Annotated[
-    Path | None,
-    typer.Option(
-        "--tls-authorities",
-        help="Certificates that the server's must be signed by (default: those of the system).",
-        **EXISTING_FILE,
     ),
 ]
 
@@ -31,7 +29,7 @@ def clones(
     url: UrlArgument,
     *,
     token_file: SyncTokenFileOption = None,
-    tls_authorities: AuthoritiesOption = None,
+    tls_authorities: ServerAuthoritiesOption = None,
     plaintext: PlaintextOption = False,
     as_json: JsonOption = False,
 ) -> None:
@@ -73,8 +71,9 @@ def forget(
     ],
     *,
     token_file: SyncTokenFileOption = None,
-    tls_authorities: AuthoritiesOption = None,
+    tls_authorities: ServerAuthoritiesOption = None,
     plaintext: PlaintextOption = False,
+    force: ForceRemovalOption = False,
     as_json: JsonOption = False,
 ) -> None:
     """Remove a clone that nobody uses any more from its server.
@@ -84,6 +83,7 @@ def forget(
     """
     from penstock.service.sync import SyncConnection, parse_url
 
+    confirm_removal(f"the clone `{client}` from the server", force=force, as_json=as_json)
     with SyncConnection(
         parse_url(url),
         token=read_token(token_file),
