@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from dataclasses import replace
 
 import msgspec
 import pytest
@@ -169,6 +170,20 @@ def test_clones_from_before_they_had_reports_are_decoded() -> None:
     answer = CloneAnswer(client="x", number=1, replica=2, version=3, decided=4, snapshot=b"5")
     fields = ("CloneAnswer", "x", 1, 2, 3, 4, b"5")
     assert decode_messages(b"PSM\x01" + msgspec.msgpack.encode([fields])) == (answer,)
+
+
+def test_earlier_releases_decode_clones_without_reports() -> None:
+    subscription = SyncSubscription("/*")
+    request = CloneRequest(client="x", number=1, subscription=subscription, previous=2)
+    assert encode_request(request) == encoded("CloneRequest", "x", 1, SUBSCRIPTION, 2)
+    answer = CloneAnswer(client="x", number=1, replica=2, version=3, decided=4, snapshot=b"5")
+    fields = ("CloneAnswer", "x", 1, 2, 3, 4, b"5")
+    assert encode_messages((answer,)) == b"PSM\x01" + msgspec.msgpack.encode([fields])
+    # Fields are found by their position: a default before another value is encoded.
+    unreported = replace(answer, unreported=6)
+    message = b"PSM\x01" + msgspec.msgpack.encode([(*fields, (), 6)])
+    assert encode_messages((unreported,)) == message
+    assert decode_messages(message) == (unreported,)
 
 
 @given(REQUESTS, st.data())

@@ -42,7 +42,8 @@ class DataclassCodec(Generic[_T]):
         Maximum lengths of tuples, by class and name of the field.
     added
         Fields, the last of their class, that values from before they were added do not have: they
-        are decoded with the default.
+        are decoded with the default. Those with the default at the end of a value are not encoded,
+        so that an earlier release can decode it.
     """
 
     def __init__(
@@ -154,7 +155,12 @@ class _Structures:
         names = made.__struct_fields__
         are_compound = tuple(_is_compound(hints[name]) for name in names)
         by_name = names if any(each.kw_only for each in dataclasses.fields(of_class)) else None
-        layout = _Layout(of_class, made, _fields_of(names), are_compound, by_name)
+        added_defaults = tuple(
+            each.default
+            for each in dataclasses.fields(of_class)
+            if (of_class, each.name) in self._added
+        )
+        layout = _Layout(of_class, made, _fields_of(names), are_compound, by_name, added_defaults)
         self._layouts[of_class] = self._decoded_layouts[made] = layout
         return made
 
@@ -166,14 +172,18 @@ class _Structures:
         if layout is None:
             return value
         encoded = self.encoded
-        return layout.structure(
-            *[
-                encoded(field) if is_compound else field
-                for field, is_compound in zip(
-                    layout.fields_of(value), layout.are_compound, strict=True
-                )
-            ]
-        )
+        fields = [
+            encoded(field) if is_compound else field
+            for field, is_compound in zip(layout.fields_of(value), layout.are_compound, strict=True)
+        ]
+        if not layout.added_defaults:
+            return layout.structure(*fields)
+        # msgspec omits defaults only of structures that are objects, not of those that are arrays.
+        for default in reversed(layout.added_defaults):
+            if fields[-1] != default:
+                break
+            fields.pop()
+        return (layout.of_class.__name__, *fields)
 
     def decoded(self, value: object) -> object:
         """A value with dataclasses instead of structures."""
@@ -203,6 +213,8 @@ class _Layout:
     """Whether each field may contain dataclasses; others are as they are."""
     by_name: tuple[str, ...] | None
     """The names of the fields, if the dataclass takes them by name only."""
+    added_defaults: tuple[object, ...]
+    """The defaults of the last fields, which earlier releases do not have."""
 
 
 def _fields_of(names: Sequence[str]) -> Callable[[object], tuple[object, ...]]:
