@@ -16,7 +16,7 @@ const STRINGS_KEPT_MAX: usize = 1 << 20;
 
 /// Strings that are prefetched: those of a document's matches are spread over memory, and reading one
 /// after the other would wait for each of them.
-const STRINGS_PREFETCHED: usize = 8;
+const STRINGS_PREFETCHED: usize = 16;
 
 /// Rows whose cells are allocated together.
 const BLOCK_ROWS: usize = 512;
