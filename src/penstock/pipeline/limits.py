@@ -84,8 +84,8 @@ PARSED_PATTERNS_MAX: Final[int] = 65_536
 used is parsed again."""
 
 CONTAINMENT_TASKS: Final[int] = 8
-"""Tasks that compute the containment order of subscriptions, unless told otherwise. Each has an
-index of all patterns."""
+"""Default number of tasks that compute the containment order of subscriptions. Each has an index
+of all patterns."""
 
 TREE_ROUTERS_MAX: Final[int] = 10_000
 """Routers of a tree on Spark: every worker reads the names of the files of all of them."""
