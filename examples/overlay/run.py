@@ -85,7 +85,7 @@ def wait_for(what: str, condition: Callable[[], bool]) -> None:
     end = time.monotonic() + WAIT_SECONDS_MAX
     while not condition():
         if time.monotonic() > end:
-            raise SystemExit(f"in vain: {what}")
+            raise SystemExit(f"timed out: {what}")
         time.sleep(0.1)
 
 
@@ -93,7 +93,7 @@ def draw(address: str, folder: Path, name: str, title: str) -> None:
     """Draws the tree as it is."""
     token = f"--token-file={folder / 'group.token'}"
     command = [*PENSTOCK, "overlay", "draw", f"--connect={address}", token, f"--title={title}"]
-    subprocess.run([*command, f"--out={folder / name}"], check=True, stderr=subprocess.DEVNULL)
+    subprocess.run([*command, f"--output={folder / name}"], check=True, stderr=subprocess.DEVNULL)
     say(f"{name}: {title}")
 
 

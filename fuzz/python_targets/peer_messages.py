@@ -33,6 +33,7 @@ from penstock.overlay.peer_messages import (
     ChildCost,
     ChildHeartbeat,
     Detach,
+    Edge,
     EligibilityAnswer,
     EligibilityPending,
     FilterRequest,
@@ -57,8 +58,9 @@ from penstock.overlay.peer_outputs import PeerOutput, Send
 DICTIONARY = "queries.dict"
 
 _SOURCE: Final = "s"
-_EDGE: Final = Attempt("p", 0, 1)
+_ATTEMPT: Final = Attempt("p", 0, 1)
 _CHILD: Final = Attempt("c", 0, 1)
+_EDGE: Final = Edge(0, 1)
 _BITMAP: Final = WindowBitmap(1, 1, 40, 0b1011)
 _BUCKETS: Final = MessageCodec(BucketModel())
 _PATTERNS: Final = MessageCodec(PatternModel())
@@ -107,25 +109,25 @@ def seeds() -> list[bytes]:
         Add(_SOURCE, "x", 1, "p", _INTEREST, None, True, ("c", "x"), (), (), 0),
         AddResult(_SOURCE, 1, "s", 0.5, 1, _BITMAP),
         AddRefused(_SOURCE, 1, "s"),
-        AttachRequest(_SOURCE, _CHILD, _CHILD, _INTEREST, 1, _BITMAP, ("c",)),
-        AttachRequest(_SOURCE, _CHILD, _CHILD, _INTEREST, 1, None, ()),
-        AttachConfirmation(_SOURCE, _CHILD, _CHILD, 1, 30, path, ("s",)),
-        AttachRefusal(_SOURCE, _CHILD, _CHILD, RefusalReason.BUSY, path),
+        AttachRequest(_SOURCE, _CHILD, _EDGE, _INTEREST, 1, _BITMAP, ("c",)),
+        AttachRequest(_SOURCE, _CHILD, None, _INTEREST, 1, None, ()),
+        AttachConfirmation(_SOURCE, _CHILD, _EDGE, 1, 1, 30, path, ("s",)),
+        AttachRefusal(_SOURCE, _CHILD, RefusalReason.BUSY, path),
         Detach(_SOURCE, _CHILD),
         NotChild(_SOURCE, _EDGE),
-        ChildHeartbeat(_SOURCE, _CHILD, 2, "ff"),
-        ParentHeartbeat(_SOURCE, _EDGE, 1, 40, 35, ("s",)),
+        ChildHeartbeat(_SOURCE, _EDGE, 2, "ff"),
+        ParentHeartbeat(_SOURCE, _ATTEMPT, _EDGE, 1, 40, 35, ("s",)),
         FilterRequest(_SOURCE),
-        FilterStatement(_SOURCE, 3, _INTEREST),
-        Leaving(_SOURCE, "x"),
+        FilterStatement(_SOURCE, _EDGE, 3, _INTEREST),
+        Leaving(_SOURCE, _EDGE, "x"),
         NewParent(_SOURCE, "x", is_replacement=True),
         MoveRequest(_SOURCE, 2.0),
         EligibilityAnswer(_SOURCE, 1, is_granted=True),
         EligibilityPending(_SOURCE, 1, 2.5),
         OverheadRequest(_SOURCE, 1, _BITMAP, ("s", "p")),
         OverheadAnswer(_SOURCE, 1, True, 1.0, 2.0, _BITMAP, (ChildCost("x", 0.0, 1.0),)),
-        Forward(_SOURCE, 1, 31, 30, BucketDocument(31, 0b11)),
-        Lost(_SOURCE, 1, 31, 33, 30),
+        Forward(_SOURCE, _EDGE, 1, 31, 30, BucketDocument(31, 0b11)),
+        Lost(_SOURCE, _EDGE, 1, 31, 33, 30),
         ReplayRequest(_SOURCE, "x", 1, 1, 30, _INTEREST),
         Replay(_SOURCE, 1, 31, 35, 32, (Replayed(34, BucketDocument(34, 1)),)),
     ]
@@ -133,8 +135,8 @@ def seeds() -> list[bytes]:
     document = Document(b"<a/>", Header(publisher="wire"))
     xpath = PatternModel().interest(xpath=["//a[b = 'x']"], keywords=["storm"])
     linked_patterns = [
-        _PATTERNS.encode(FilterStatement(_SOURCE, 1, xpath)),
-        _PATTERNS.encode(Forward(_SOURCE, 1, 2, 1, document)),
+        _PATTERNS.encode(FilterStatement(_SOURCE, _EDGE, 1, xpath)),
+        _PATTERNS.encode(Forward(_SOURCE, _EDGE, 1, 2, 1, document)),
     ]
     return [
         *(_input(number % 3, each) for number, each in enumerate(linked)),

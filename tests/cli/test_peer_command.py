@@ -126,11 +126,11 @@ def look_at(address: str, name: str, folder: Path) -> None:
     done = penstock("overlay", "watch", *there, "--count=2", "--every=0.1")
     assert done.out.splitlines() == [f"{name}  at 0"] * 2
     for file in ("tree.svg", "tree.png"):
-        done = penstock("overlay", "draw", *there, f"--out={folder / file}")
+        done = penstock("overlay", "draw", *there, f"--output={folder / file}")
         assert done.code == 0
         assert "shows 1 peers" in done.err
         (folder / file).unlink()
-    assert penstock("overlay", "draw", *there, "--out=tree.pdf").code == 2
+    assert penstock("overlay", "draw", *there, "--output=tree.pdf").code == 2
 
 
 def test_nobody_to_look_at() -> None:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 
 from penstock.overlay import BucketDocument, BucketInterest, BucketModel, Peer
 from penstock.overlay.interest import Interest
 from penstock.overlay.membership import Membership
-from penstock.overlay.membership.base import Candidate
-from penstock.overlay.membership.membership import _HANDLERS
+from penstock.overlay.membership.attach_attempt import Candidate
+from penstock.overlay.membership.attach_path import AttachPath
+from penstock.overlay.membership.document_delivery import DocumentDelivery
 from penstock.overlay.membership.transitions import RELAYS, MembershipState
 from penstock.overlay.ordered_stream import StreamItem
 from penstock.overlay.peer_messages import AddResult, AttachRequest, RefusalReason
@@ -38,7 +40,7 @@ EXHAUSTED: dict[str, set[str]] = {
     "two peers move below each other": {"none"},
     "a peer moves while its new parent is taken for dead": ALL_BUT_DOCUMENTS,
     "an interior peer crashes while another moves below it": ALL_BUT_DOCUMENTS,
-    "a request is duplicated and an attempt repeated": ALL_BUT_DOCUMENTS,
+    "a request is duplicated and an attempt repeated": set(FAULTS),
     "a child takes the place of its parent": {"none"},
     "the source restarts while a peer moves": {"none", "losses", "crashes"},
 }
@@ -72,6 +74,15 @@ def test_moves_below_each_other_are_exhausted() -> None:
         assert explore(scenario, states_max=5_000, budget=budget, complete_every=4).is_exhausted
 
 
+def test_a_late_request_does_not_make_the_edge_again_that_a_dead_child_had() -> None:
+    """A child repeats its request and is confirmed; its parent takes it for dead, then gets the
+    copy."""
+    scenario = next(each for each in SCENARIOS if "taken for dead" in each.name)
+    budget = replace(NO_FAULTS, time_outs=1, silences=1)
+    found = explore(scenario, states_max=5_000, budget=budget, complete_every=20)
+    assert found.is_exhausted
+
+
 def test_small_spaces_are_exhausted() -> None:
     scenario = ExplorerScenario(
         name="one peer joins",
@@ -99,23 +110,24 @@ def change_nothing(member: Membership) -> None:
 
 
 def change_coverage(member: Membership) -> None:
-    member.coverage.confirmed(3, BucketInterest.of(5))
+    member.filter.coverage.confirmed(3, BucketInterest.of(5))
 
 
 def change_attempt_interest(member: Membership) -> None:
-    member.attempt_interest = BucketInterest.of(5)
+    assert member.position.attempt is not None
+    member.position.attempt.interest = BucketInterest.of(5)
 
 
 def change_buffer(member: Membership) -> None:
-    member.buffer.lose(7)
+    member.delivery.buffer.lose(7)
 
 
 def change_widening(member: Membership) -> None:
-    member._widen_at = 1.0
+    member.attempts.widen_at = 1.0
 
 
 def change_candidates(member: Membership) -> None:
-    member.candidates = [Candidate(0.0, 2, 0.5, "<1>")]
+    member.attempts.candidates = [Candidate(0.0, 2, 0.5, "<1>")]
 
 
 def hold_after_four(member: Membership) -> None:
@@ -160,29 +172,36 @@ def test_ties_are_decided_in_every_way(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def keep_the_filter(self: Membership, own: Interest, now: float) -> None:
-    self.own = own
+    self.filter.own = own
 
 
-def keep_the_epoch(self: Membership, epoch: int) -> None:
+def keep_the_epoch(self: DocumentDelivery, epoch: int) -> None:
     pass
 
 
 @pytest.mark.parametrize(
-    ("name", "part", "mutant", "problem"),
+    ("name", "changed", "method", "mutant", "problem"),
     [
-        ("a subscription changes", "change_interest", keep_the_filter, "lost the filter of <2>"),
-        ("the source restarts", "_enter_epoch", keep_the_epoch, "misses|dead end"),
+        (
+            "a subscription changes",
+            Membership,
+            "change_interest",
+            keep_the_filter,
+            "lost the filter of <2>",
+        ),
+        ("the source restarts", DocumentDelivery, "enter_epoch", keep_the_epoch, "misses|dead end"),
     ],
 )
 def test_a_protocol_that_ignores_changes_is_found(
     monkeypatch: pytest.MonkeyPatch,
     name: str,
-    part: str,
+    changed: type,
+    method: str,
     mutant: Callable[..., None],
     problem: str,
 ) -> None:
     """The explorer finds what stating new filters, and entering epochs, prevents."""
-    monkeypatch.setattr(Membership, part, mutant)
+    monkeypatch.setattr(changed, method, mutant)
     scenario = next(each for each in SCENARIOS if name in each.name)
     with pytest.raises(ExplorationError, match=problem):
         explore(scenario, states_max=STATES_MAX, budget=NO_FAULTS)
@@ -192,15 +211,16 @@ def test_a_protocol_that_relays_while_it_moves_has_cycles(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """The explorer finds what the refusal of moving peers prevents."""
-    original = Membership._refusal_of
+    original = AttachPath.refusal_of
 
-    def careless(self: Membership, sender: str, message: AttachRequest) -> RefusalReason | None:
-        if self.state is MembershipState.MOVING and self.name not in message.path:
+    def careless(self: AttachPath, sender: str, message: AttachRequest) -> RefusalReason | None:
+        position = self._position
+        if position.state is MembershipState.MOVING and position.name not in message.path:
             return None
         return original(self, sender, message)
 
     assert MembershipState.MOVING not in RELAYS
-    monkeypatch.setattr(Membership, "_refusal_of", careless)
+    monkeypatch.setattr(AttachPath, "refusal_of", careless)
     scenario = next(each for each in SCENARIOS if "below each other" in each.name)
     with pytest.raises(ExplorationError, match="is in a cycle"):
         explore(scenario, states_max=5_000, budget=NO_FAULTS)
@@ -208,15 +228,15 @@ def test_a_protocol_that_relays_while_it_moves_has_cycles(
 
 def test_a_protocol_that_forgets_to_widen_loses_filters(monkeypatch: pytest.MonkeyPatch) -> None:
     """The explorer finds what widening on the way to the source prevents."""
-    original = Membership._on_attach_request
+    original = AttachPath.on_request
 
-    def forgetful(self: Membership, sender: str, message: AttachRequest, now: float) -> None:
+    def forgetful(self: AttachPath, sender: str, message: AttachRequest, now: float) -> None:
         original(self, sender, message, now)
-        child = self.children.get(sender)
+        child = self._position.children.get(sender)
         if child is not None and sender != message.attempt.peer:
-            child.filter = self.own
+            child.filter = self._filter.own
 
-    monkeypatch.setitem(_HANDLERS, AttachRequest, forgetful)  # type: ignore[misc]
+    monkeypatch.setattr(AttachPath, "on_request", forgetful)
     scenario = next(each for each in SCENARIOS if "taken for dead" in each.name)
     with pytest.raises(ExplorationError, match="lost the filter"):
         explore(scenario, states_max=5_000, budget=NO_FAULTS)

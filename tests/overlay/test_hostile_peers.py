@@ -24,7 +24,7 @@ from penstock.overlay import (
     WindowBitmap,
 )
 from penstock.overlay import peer_messages as messages
-from penstock.overlay.peer_messages import Attempt, ChildCost, RefusalReason, Replayed
+from penstock.overlay.peer_messages import Attempt, ChildCost, Edge, RefusalReason, Replayed
 
 NAMES = ("source", "victim", "parent", "child", "eve")
 HUGE = 2**63
@@ -35,6 +35,7 @@ numbers = st.one_of(st.integers(0, 5), st.sampled_from([399, 1_000, 2**40, HUGE]
 # The codec refuses what is not a number.
 amounts = st.sampled_from([0.0, 1.0, 1e300, float("inf")])
 attempts = st.builds(Attempt, peer=names, incarnation=st.just(0), number=st.integers(0, 6))
+edges = st.builds(Edge, incarnation=st.just(0), number=st.integers(0, 3))
 interests = st.sampled_from([["/a"], ["//b"], [], ["/a[b]", "/c"]]).map(
     lambda queries: PatternModel().interest(xpath=queries)
 )
@@ -67,7 +68,7 @@ FIELDS: dict[str, st.SearchStrategy[Any]] = {
     "ancestors": paths,
     "excluded": paths,
     "attempt": attempts,
-    "edge": attempts,
+    "edge": edges,
     "interest": interests,
     "bitmap": bitmaps(),
     "exclusive": bitmaps(),
@@ -109,6 +110,8 @@ def any_message(draw: st.DrawFn) -> messages.AnyPeerMessage:
     values = {name: draw(FIELDS.get(name, numbers)) for name in kind.__struct_fields__}
     if "bitmap" in values and kind is messages.OverheadRequest and values["bitmap"] is None:
         values["bitmap"] = WindowBitmap(1, 1, 0, 0)
+    if kind is messages.AttachRequest and draw(st.booleans()):
+        values["edge"] = None
     return kind(**values)  # type: ignore[no-any-return]
 
 
@@ -163,7 +166,7 @@ def test_a_peer_survives_any_messages(
     membership = peer.membership("source")
     assert len(membership.children) <= peer.options.fan_out
     assert membership.overlap.statistics.own.bit_length() <= 100
-    assert isinstance(membership.aggregate, PatternInterest)
+    assert isinstance(membership.filter.interest, PatternInterest)
     peer.change_interest("source", PatternModel().interest(xpath=["/b"]), now)
     peer.leave("source", now)
 

@@ -12,7 +12,7 @@ from membership_states import membership_diagram
 from penstock.overlay import BucketDocument, BucketInterest, BucketModel, Peer, PeerOptions
 from penstock.overlay.limits import AGENT_ROUND_SECONDS_MAX
 from penstock.overlay.membership import Membership
-from penstock.overlay.membership.base import Candidate
+from penstock.overlay.membership.attach_attempt import AttachAttempt, Candidate
 from penstock.overlay.membership.transitions import (
     ATTEMPTS,
     HAS_PARENT,
@@ -30,6 +30,7 @@ from penstock.overlay.peer_messages import (
     Attempt,
     ChildCost,
     Detach,
+    Edge,
     EligibilityAnswer,
     EligibilityPending,
     Forward,
@@ -80,47 +81,61 @@ class Subject:
         self.take(self.peer.tick(1.0))
 
     def join_number(self) -> int:
-        return self.member._join_number
+        return self.member.join_search.join_number
 
     def answer(self, candidate: str, *, seed: str = SOURCE) -> None:
         number = self.join_number()
         self.receive(candidate, AddResult(SOURCE, number, seed, 0.0, 1, None))
 
+    def own_attempt(self) -> AttachAttempt:
+        """The attempt that is under way, or one that the peer does not know."""
+        unknown = Attempt("p", 0, 1)
+        nothing = self.peer.model.nothing
+        return self.member.position.attempt or AttachAttempt(unknown, "q", None, None, nothing, 0)
+
     def confirm(self) -> None:
-        member = self.member
-        attempt = member.attempt or Attempt("p", 0, 1)
-        edge = member.attempt_edge or attempt
+        own = self.own_attempt()
+        edge, path = own.edge or Edge(0, 7), (SOURCE, "q")
         self.receive(
-            member.target or "q",
-            AttachConfirmation(SOURCE, attempt, edge, 1, 0, ("p",), (SOURCE, "q")),
+            own.target,
+            AttachConfirmation(SOURCE, own.attempt, edge, own.version, 1, 0, ("p",), path),
         )
 
     def refuse(self) -> None:
-        attempt = self.member.attempt or Attempt("p", 0, 1)
-        self.receive(
-            self.member.target or "q",
-            AttachRefusal(SOURCE, attempt, attempt, RefusalReason.BUSY, ("p",)),
-        )
+        own = self.own_attempt()
+        self.receive(own.target, AttachRefusal(SOURCE, own.attempt, RefusalReason.BUSY, ("p",)))
 
     def lose_parent(self) -> None:
-        edge = self.member.edge or Attempt("p", 0, 1)
+        edge = self.member.edge or Edge(0, 7)
         self.receive(self.member.parent or "q", NotChild(SOURCE, edge))
 
     def add_child(self) -> None:
         """A child attaches; the request is confirmed."""
         interest = self.peer.model.nothing
-        self.receive("child", AttachRequest(SOURCE, CHILD, CHILD, interest, 0, None, ("child",)))
-        if self.member.parent is not None:
+        self.receive("child", AttachRequest(SOURCE, CHILD, None, interest, 0, None, ("child",)))
+        if self.member.edge is not None:
             self.receive(
-                self.member.parent,
-                AttachConfirmation(SOURCE, CHILD, CHILD, 1, 0, ("child", "p"), (SOURCE, "q")),
+                self.member.parent or "q",
+                AttachConfirmation(
+                    SOURCE,
+                    CHILD,
+                    self.member.edge,
+                    self.member.filter.version,
+                    1,
+                    0,
+                    ("child", "p"),
+                    (SOURCE, "q"),
+                ),
             )
 
     def prime(self) -> None:
         """Documents pass, so that there are statistics."""
         for number in range(1, 41):
             document = BucketDocument(number, 1)
-            self.receive("q", Forward(SOURCE, 1, number, number - 1, document))
+            self.receive(
+                "q",
+                Forward(SOURCE, self.member.edge or Edge(0, 7), 1, number, number - 1, document),
+            )
 
     def answer_probes(self, *, is_better: bool) -> None:
         """Ancestors answer; beside them there is a peer that has the same documents, or none."""
@@ -128,7 +143,7 @@ class Subject:
             asked = [
                 (to, each)
                 for to, each in self.sent
-                if isinstance(each, OverheadRequest) and each.search == self.member._numbers
+                if isinstance(each, OverheadRequest) and each.search == self.member.position.numbers
             ]
             self.sent.clear()
             for to, each in asked:
@@ -210,11 +225,13 @@ def in_state(state: MembershipState, *, agent: bool = False) -> Subject:
 
 def two_candidates(subject: Subject) -> None:
     if subject.state in ATTEMPTS:
-        subject.member.candidates = [Candidate(0.0, 1, 0.0, "r")]
+        subject.member.attempts.candidates = [Candidate(0.0, 1, 0.0, "r")]
 
 
 def lose_target(subject: Subject) -> None:
-    subject.member.target = subject.member.parent or subject.member.target
+    own, parent = subject.member.position.attempt, subject.member.parent
+    if own is not None and parent is not None:
+        own.target = parent
     subject.lose_parent()
 
 
@@ -224,7 +241,7 @@ def refuse_with_next(subject: Subject) -> None:
 
 
 def eligibility(subject: Subject, *, is_granted: bool) -> None:
-    number = subject.member._numbers
+    number = subject.member.position.numbers
     subject.receive("agent", EligibilityAnswer(SOURCE, number, is_granted))
 
 
@@ -235,9 +252,9 @@ def widen(subject: Subject) -> None:
 def leave_with_child(subject: Subject) -> None:
     if subject.state in HAS_PARENT and subject.state is not S.LEAVING:
         if subject.state is S.MOVING:
-            subject.member.state = S.CONNECTED
+            subject.member.position.state = S.CONNECTED
             subject.add_child()
-            subject.member.state = S.MOVING
+            subject.member.position.state = S.MOVING
         else:
             subject.add_child()
         subject.member.leave(1.0)
@@ -304,7 +321,7 @@ def test_parents_are_known_exactly_in_the_states_that_have_one() -> None:
     for state in S:
         member = in_state(state).member
         assert (member.parent is not None) == (state in HAS_PARENT)
-        assert (member.attempt is not None) == (state in ATTEMPTS)
+        assert (member.position.attempt is not None) == (state in ATTEMPTS)
 
 
 @pytest.mark.parametrize(
@@ -329,14 +346,16 @@ def test_time_outs(state: MembershipState, following: MembershipState) -> None:
 def test_the_end_of_a_round_is_awaited() -> None:
     subject = in_state(S.ASKING)
     seconds = subject.peer.options.answer_seconds
-    assert subject.member.phase_at == 1.0 + seconds
+    assert subject.member.position.phase_at == 1.0 + seconds
     for sender, number in (("q", 0), ("agent", 1)):  # Not the agent, and not this request.
-        subject.receive(sender, EligibilityPending(SOURCE, subject.member._numbers + number, 30.0))
-        assert subject.member.phase_at == 1.0 + seconds
-    subject.receive("agent", EligibilityPending(SOURCE, subject.member._numbers, 30.0))
-    assert subject.member.phase_at == 31.0 + seconds
-    subject.receive("agent", EligibilityPending(SOURCE, subject.member._numbers, 1e9))
-    assert subject.member.phase_at == 1.0 + AGENT_ROUND_SECONDS_MAX + seconds
+        subject.receive(
+            sender, EligibilityPending(SOURCE, subject.member.position.numbers + number, 30.0)
+        )
+        assert subject.member.position.phase_at == 1.0 + seconds
+    subject.receive("agent", EligibilityPending(SOURCE, subject.member.position.numbers, 30.0))
+    assert subject.member.position.phase_at == 31.0 + seconds
+    subject.receive("agent", EligibilityPending(SOURCE, subject.member.position.numbers, 1e9))
+    assert subject.member.position.phase_at == 1.0 + AGENT_ROUND_SECONDS_MAX + seconds
     # An agent that dies before the end of its round is no obstacle.
     subject.time_out()
     assert subject.state is S.SEARCHING

@@ -23,7 +23,7 @@ from penstock.overlay import (
     PeerOptions,
 )
 from penstock.overlay.pattern_containment import PatternContainment
-from penstock.overlay.peer_messages import FilterStatement, Forward, Replay, Replayed
+from penstock.overlay.peer_messages import Edge, FilterStatement, Forward, Replay, Replayed
 from penstock.overlay.simulation import (
     NetworkOptions,
     Simulator,
@@ -238,8 +238,8 @@ def test_messages_carry_patterns_and_documents() -> None:
         [Pattern.of_path("//x:a", namespaces={"x": "urn:x"}, where={"lang": "en"})]
     )
     for message in (
-        FilterStatement("s", 1, interest),
-        Forward("s", 1, 2, 1, document(b"<a/>")),
+        FilterStatement("s", Edge(1, 1), 1, interest),
+        Forward("s", Edge(1, 1), 1, 2, 1, document(b"<a/>")),
         Replay("s", 1, 2, 3, 0, (Replayed(3, document(b"<a/>", 3)),)),
     ):
         assert codec.decode(codec.encode(message)) == message

@@ -35,6 +35,7 @@ from penstock.overlay.peer_messages import (
     AttachRequest,
     Attempt,
     ChildHeartbeat,
+    Edge,
     EligibilityAnswer,
     EligibilityPending,
     EligibilityRequest,
@@ -52,7 +53,8 @@ from penstock.overlay.replay_buffer import Coverage, ReplayBuffer
 from penstock.overlay.window_bitmap import TreeStatistics
 
 MODEL = BucketModel()
-EDGE = Attempt("p", 1, 2)
+ATTEMPT = Attempt("p", 1, 2)
+EDGE = Edge(1, 3)
 BITMAP = WindowBitmap(1, 5, 200, 1 << 190 | 3)
 
 MESSAGES: list[AnyPeerMessage] = [
@@ -60,9 +62,9 @@ MESSAGES: list[AnyPeerMessage] = [
     Seeds("s", ("a", "b")),
     SourceAnnouncement("s"),
     Add("s", "p", 1, "a", BucketInterest(1 << 300), BITMAP, True, ("q",), (1.5,), ("x",), 3),
-    AttachRequest("s", EDGE, EDGE, BucketInterest(5), 3, None, ("p", "q")),
-    FilterStatement("s", 2, BucketInterest(0)),
-    Forward("s", 1, 7, 5, BucketDocument(7, 0b11)),
+    AttachRequest("s", ATTEMPT, EDGE, BucketInterest(5), 3, None, ("p", "q")),
+    FilterStatement("s", EDGE, 2, BucketInterest(0)),
+    Forward("s", EDGE, 1, 7, 5, BucketDocument(7, 0b11)),
     Replay("s", 1, 5, 9, 0, (Replayed(7, BucketDocument(7, 0b11)),)),
     ChildHeartbeat("s", EDGE, 4, "ff"),
     EligibilityPending("s", 7, 2.5),
@@ -88,11 +90,11 @@ def test_messages_survive_a_link(message: AnyPeerMessage) -> None:
         msgspec.msgpack.encode(["Nothing", "s"]),
         msgspec.msgpack.encode(["Seeds", "s", ["a"] * 1000]),
         msgspec.msgpack.encode(["SeedsRequest", ""]),
-        msgspec.msgpack.encode(["Forward", "s", 1, 2, 3, 4]),
-        msgspec.msgpack.encode(["Forward", "s", -1, 2, 3, b"1 2"]),
-        msgspec.msgpack.encode(["Forward", "s", 1, 2, 3, b"one"]),
+        msgspec.msgpack.encode(["Forward", "s", [1, 1], 1, 2, 3, 4]),
+        msgspec.msgpack.encode(["Forward", "s", [1, 1], -1, 2, 3, b"1 2"]),
+        msgspec.msgpack.encode(["Forward", "s", [1, 1], 1, 2, 3, b"one"]),
         msgspec.msgpack.encode(["Replay", "s", 1, 5, 9, 0, [[7, [b"1 2"]]]]),
-        msgspec.msgpack.encode(["FilterStatement", "s", 2, "text"]),
+        msgspec.msgpack.encode(["FilterStatement", "s", [1, 1], 2, "text"]),
         msgspec.msgpack.encode(["OverheadRequest", "s", 2, [1, 5, 2, b"\xff"], []]),
         msgspec.msgpack.encode(["OverheadRequest", "s", 2, 7, []]),
         msgspec.msgpack.encode(["EligibilityPending", "s", 2, 1e9]),
@@ -163,7 +165,7 @@ def test_a_peer_that_restarted_says_that_it_is_no_parent() -> None:
     ]
     add = Add("s", "j", 4, "p", BucketInterest(1), None, False, (), (), (), 0)
     assert peer.receive("x", add, 0.0) == [Send("j", AddRefused("s", 4, "p"))]
-    request = AttachRequest("s", EDGE, EDGE, BucketInterest(1), 0, None, ("c",))
+    request = AttachRequest("s", ATTEMPT, None, BucketInterest(1), 0, None, ("c",))
     (refusal,) = peer.receive("c", request, 0.0)
     assert isinstance(refusal, Send)
     assert isinstance(refusal.message, AttachRefusal)

@@ -104,8 +104,10 @@ def test_attach_requests_of_long_paths_are_refused() -> None:
     def answer_to(length: int) -> AnyPeerMessage:
         path = (*others(length - 1), "child")
         interest = BucketInterest.of(1)
-        request = AttachRequest(SOURCE, attempt, attempt, interest, 1, None, path)
-        receiver, message = sent(full_source(), "child", request)
+        source = full_source()
+        edge = source.membership(SOURCE).children["child"].edge
+        request = AttachRequest(SOURCE, attempt, edge, interest, 1, None, path)
+        receiver, message = sent(source, "child", request)
         assert receiver == "child"
         return message
 

@@ -340,7 +340,7 @@ def test_a_dead_agent_is_no_obstacle() -> None:
     simulator.agent = None
     simulator.add_peer("late", SOURCE, BucketInterest.of(9))
     membership = simulator.membership("late", SOURCE)
-    membership.agent = "agent"
+    membership.position.agent = "agent"
     simulator.run(until=simulator.now + 60)
     assert membership.parent is not None
 
@@ -558,8 +558,7 @@ def test_a_peer_waits_between_two_searches() -> None:
         simulator = chain_without_a_better_place(move_wait_seconds=seconds)
         simulator.run(until=simulator.now + 1_000)
         assert simulator.messages["MoveRequest"] > 5
-        searches.append(simulator.membership("p1", SOURCE).protocol_counters()[0])
-    assert isinstance(searches[0], int)
+        searches.append(simulator.membership("p1", SOURCE).position.numbers)
     # Joining is an attempt, a search a number of its own.
     assert searches[0] > 5
     assert searches[1] == 2
@@ -624,8 +623,10 @@ def test_random_scenarios(seed: int) -> None:
 
 def test_violations_name_the_seed() -> None:
     simulator = tree_of(3)
-    simulator.membership("p0", SOURCE).parent = "p1"
-    simulator.membership("p1", SOURCE).parent = "p0"
+    for name, parent in (("p0", "p1"), ("p1", "p0")):
+        link = simulator.membership(name, SOURCE).position.parent
+        assert link is not None
+        link.name = parent
     with pytest.raises(ViolationError, match=r"cycle of source \(seed 1, time"):
         check_structure(simulator, SOURCE)
 

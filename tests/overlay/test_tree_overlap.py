@@ -6,7 +6,7 @@ import random
 
 from penstock.overlay import BucketDocument, BucketInterest, BucketModel, ChildChoice, Placement
 from penstock.overlay.child_link import ChildLink
-from penstock.overlay.peer_messages import Attempt, ChildCost, OverheadAnswer
+from penstock.overlay.peer_messages import Attempt, ChildCost, Edge, OverheadAnswer
 from penstock.overlay.placement_search import Place, PlacementSearch
 from penstock.overlay.tree_overlap import TreeOverlap
 from penstock.overlay.window_bitmap import WindowBitmap
@@ -26,7 +26,7 @@ def overlap_of(own: range, seed: int = 1, **children: range) -> TreeOverlap:
     """A peer that has seen documents 1 to 40, some for itself and some for its children."""
     links = {}
     for name, wanted in children.items():
-        link = ChildLink(name, Attempt(name, 1, 1), BucketInterest(0), 0.0)
+        link = ChildLink(name, Attempt(name, 1, 1), Edge(1, 1), BucketInterest(0), 0.0)
         link.is_active = True
         link.sent = sum(1 << (each - 1) for each in wanted)
         links[name] = link

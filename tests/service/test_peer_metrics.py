@@ -32,7 +32,7 @@ def test_refused_requests_are_counted() -> None:
             wanted = two.service.model.interest(xpath=["/b"])
             # The fan-out is used up; then a tree that the peer is not in.
             for tree in (source.name, one.name):
-                await asked(AttachRequest(tree, attempt, attempt, wanted, 1, None, (two.name,)))
+                await asked(AttachRequest(tree, attempt, None, wanted, 1, None, (two.name,)))
             assert refused(source) == 2
             assert refused(one) == 0
             text = metrics_text(source.service.status())

@@ -122,7 +122,7 @@ def reorganisation_options(
     asks = found.keys() & {"overhead_threshold", "child_choice"}
     if asks and reorganise_seconds is None:
         raise typer.BadParameter(
-            "without --reorganise-seconds this peer asks nobody to move",
+            "without --reorganise-seconds this peer asks no child to move",
             param_hint=", ".join(f"--{name.replace('_', '-')}" for name in sorted(asks)),
         )
     return {"reorganise_seconds": reorganise_seconds, **found}

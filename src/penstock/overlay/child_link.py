@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from penstock.overlay.interest import Interest
-from penstock.overlay.peer_messages import Attempt
+from penstock.overlay.peer_messages import Attempt, Edge
 
 
 class ChildLink:
@@ -13,6 +13,7 @@ class ChildLink:
         "ask_again_at",
         "asked",
         "asked_at",
+        "attempt",
         "displaced",
         "edge",
         "filter",
@@ -25,8 +26,13 @@ class ChildLink:
         "version",
     )
 
-    def __init__(self, name: str, edge: Attempt, interest: Interest, now: float) -> None:
+    def __init__(
+        self, name: str, attempt: Attempt, edge: Edge, interest: Interest, now: float
+    ) -> None:
         self.name = name
+        self.attempt = attempt
+        """The child's attempt that made the edge."""
+
         self.edge = edge
         self.filter = interest
         self.version = 0

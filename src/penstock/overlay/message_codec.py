@@ -25,8 +25,9 @@ class MessageCodec:
     Examples
     --------
     >>> from penstock.overlay import BucketDocument, BucketModel
+    >>> from penstock.overlay.peer_messages import Edge
     >>> codec = MessageCodec(BucketModel())
-    >>> forward = Forward("source", 1, 7, 5, BucketDocument(7, 0b11))
+    >>> forward = Forward("source", Edge(1, 2), 1, 7, 5, BucketDocument(7, 0b11))
     >>> codec.decode(codec.encode(forward)) == forward
     True
     """

@@ -128,7 +128,7 @@ class Peer:
     def publish(self, document: OverlayDocument, now: float) -> list[PeerOutput]:
         """Publish a document, as source."""
         membership = self.membership(self.name)
-        membership.publish(document, now)
+        membership.publish(document)
         return self._taken()
 
     def join(
@@ -196,7 +196,6 @@ class Peer:
                 refusal = AttachRefusal(
                     message.source,
                     message.attempt,
-                    message.edge,
                     RefusalReason.BUSY,
                     message.path,
                 )

@@ -33,14 +33,24 @@ PeerPath: TypeAlias = Annotated[tuple[Name, ...], Meta(max_length=DEPTH_MAX + 1)
 
 
 class Attempt(msgspec.Struct, frozen=True, array_like=True, order=True):
-    """Identifies an attach attempt, and the edge that it makes if it is confirmed.
-
-    Attempts of one peer are ordered by time.
-    """
+    """Identifies an attach attempt. Attempts of one peer are ordered by time."""
 
     peer: Name
     incarnation: Number
     """Grows with every restart of the peer."""
+
+    number: Number
+
+
+class Edge(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """Identifies a child at its parent, as long as it is one.
+
+    The parent gives it: if it has removed a child, a late copy of the child's attach request makes
+    another edge, and both sides notice that theirs is another one.
+    """
+
+    incarnation: Number
+    """Of the parent."""
 
     number: Number
 
@@ -147,8 +157,8 @@ class AttachRequest(PeerMessage, frozen=True):
     """Travels from the new parent to the source; each peer on the path first widens its filter."""
 
     attempt: Attempt
-    edge: Attempt
-    """The edge that is made or, if a child widens its filter at its parent, kept."""
+    edge: Edge | None
+    """By which the sender is a child of the receiver; none if the attempt is to make it one."""
 
     interest: Interest
     """The sender's whole aggregate filter, which is its own statement."""
@@ -170,7 +180,12 @@ class AttachConfirmation(PeerMessage, frozen=True):
     """The request reached the source; returns along its path."""
 
     attempt: Attempt
-    edge: Attempt
+    edge: Edge
+    """By which the receiver is a child of the sender."""
+
+    version: Number
+    """Of the filter that is confirmed, as the receiver stated it in its request."""
+
     epoch: Number
     sequence: Number
     """Documents after it are received."""
@@ -186,21 +201,20 @@ class AttachRefusal(PeerMessage, frozen=True):
     """The request was refused; returns along its path."""
 
     attempt: Attempt
-    edge: Attempt
     reason: RefusalReason
     path: PeerPath
 
 
 class Detach(PeerMessage, frozen=True):
-    """The sender is no longer a child of the receiver by this edge, and abandons its attempt."""
+    """The sender is no longer a child of the receiver by this attempt, or abandons it."""
 
-    edge: Attempt
+    attempt: Attempt
 
 
 class NotChild(PeerMessage, frozen=True):
     """The receiver is not a child of the sender by this edge."""
 
-    edge: Attempt
+    edge: Edge
 
 
 # Heartbeats and filters
@@ -209,7 +223,7 @@ class NotChild(PeerMessage, frozen=True):
 class ChildHeartbeat(PeerMessage, frozen=True):
     """The sender is a child of the receiver; states its filter by digest."""
 
-    edge: Attempt
+    edge: Edge
     version: Number
     digest: str
 
@@ -217,7 +231,10 @@ class ChildHeartbeat(PeerMessage, frozen=True):
 class ParentHeartbeat(PeerMessage, frozen=True):
     """The sender is the parent of the receiver; states what it has sent."""
 
-    edge: Attempt
+    attempt: Attempt
+    """The receiver's, which made the edge."""
+
+    edge: Edge
     epoch: Number
     position: Number
     """All documents up to this sequence number have been sent, if they match the filter."""
@@ -234,6 +251,7 @@ class FilterRequest(PeerMessage, frozen=True):
 class FilterStatement(PeerMessage, frozen=True):
     """The sender's aggregate filter. The only way to narrow a filter."""
 
+    edge: Edge
     version: Number
     interest: Interest
 
@@ -244,6 +262,7 @@ class FilterStatement(PeerMessage, frozen=True):
 class Leaving(PeerMessage, frozen=True):
     """The sender leaves, and a child of it takes its place below the receiver."""
 
+    edge: Edge
     replacement: Name
 
 
@@ -333,6 +352,7 @@ class OverheadAnswer(PeerMessage, frozen=True):
 class Forward(PeerMessage, frozen=True):
     """A document that matches the receiver's filter."""
 
+    edge: Edge
     epoch: Number
     sequence: Number
     previous: Number
@@ -344,6 +364,7 @@ class Forward(PeerMessage, frozen=True):
 class Lost(PeerMessage, frozen=True):
     """Documents of the sender that nobody could replay."""
 
+    edge: Edge
     epoch: Number
     first: Number
     sequence: Number

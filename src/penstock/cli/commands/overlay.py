@@ -54,21 +54,22 @@ def watch(
     *,
     connect: PeerAddressOption,
     every: Annotated[
-        float, typer.Option("--every", min=0.1, metavar="SECONDS", help="Time between two looks.")
+        float,
+        typer.Option("--every", min=0.1, metavar="SECONDS", help="Time between two displays."),
     ] = 2.0,
     count: Annotated[
         int | None,
-        typer.Option(min=1, metavar="N", help="End after N looks.", show_default=False),
+        typer.Option(min=1, metavar="N", help="End after N displays.", show_default=False),
     ] = None,
     token_file: GroupTokenOption = None,
     insecure: InsecureOption = False,
     tls_authorities: AuthoritiesOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Show the trees that a peer is in, again and again until Ctrl-C.
+    """Show the trees that a peer is in, repeatedly, until Ctrl-C.
 
     Each peer is shown with its overhead, which is also its colour, its position in the stream, and
-    the documents that it lacks. With --json, every tree is one line.
+    the documents that it misses. With --json, every tree is one line.
     """
     address, options = client_options(connect, token_file, insecure, tls_authorities)
     console = out()
@@ -99,6 +100,8 @@ def draw(
     output: Annotated[
         Path,
         typer.Option(
+            "--output",
+            "-o",
             "--out",
             metavar="FILE",
             dir_okay=False,
@@ -106,7 +109,10 @@ def draw(
         ),
     ] = Path("overlay.svg"),
     title: Annotated[
-        str, typer.Option(help="Title of the picture (default: the source and its peers).")
+        str,
+        typer.Option(
+            metavar="TEXT", help="Title of the picture (default: the source and its peers)."
+        ),
     ] = "",
     token_file: GroupTokenOption = None,
     insecure: InsecureOption = False,
@@ -115,7 +121,7 @@ def draw(
 ) -> None:
     """Draw the trees that a peer is in, coloured by overhead."""
     if output.suffix not in (".svg", ".png"):
-        raise typer.BadParameter("the name ends in .svg or .png", param_hint="--out")
+        raise typer.BadParameter("the name ends in .svg or .png", param_hint="--output")
     address, options = client_options(connect, token_file, insecure, tls_authorities)
     trees = _look(address, options)
     pictures = [
@@ -146,11 +152,11 @@ def agent(
     extra_seeds: Annotated[
         int,
         typer.Option(
-            min=0, metavar="N", help="Peers to join at besides the source: N that joined lately."
+            min=0, metavar="N", help="Peers to join at besides the source: N that joined recently."
         ),
     ] = 0,
     move_wait_seconds: Annotated[
-        float, typer.Option(min=0.0, help="Time between two moves of the same peer.")
+        float, typer.Option(min=0.0, metavar="S", help="Time between two moves of the same peer.")
     ] = 0.0,
     top: Annotated[
         int | None,
@@ -162,10 +168,12 @@ def agent(
         ),
     ] = None,
     round_seconds: Annotated[
-        float, typer.Option(help="Length of a round, from the first request on; with --top.")
+        float,
+        typer.Option(metavar="S", help="Length of a round, from the first request on; with --top."),
     ] = 1.0,
     delta_threshold: Annotated[
-        float, typer.Option(min=0.0, help="Deny moves that would save fewer documents.")
+        float,
+        typer.Option(min=0.0, metavar="D", help="Deny moves that would save fewer documents."),
     ] = 0.0,
     token_file: GroupTokenOption = None,
     insecure: InsecureOption = False,

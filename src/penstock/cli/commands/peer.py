@@ -125,14 +125,16 @@ def peer(
         int, typer.Option(min=0, help="Children that this peer takes, in all its trees together.")
     ] = 6,
     heartbeat_seconds: Annotated[
-        float, typer.Option(help="Interval of heartbeats to parents and children.")
+        float, typer.Option(metavar="S", help="Interval of heartbeats to parents and children.")
     ] = 5.0,
     silence_seconds: Annotated[
-        float, typer.Option(help="Silence after which a parent or child counts as dead.")
+        float,
+        typer.Option(metavar="S", help="Silence after which a parent or child counts as dead."),
     ] = 16.0,
     reorganise_seconds: Annotated[
         float | None,
         typer.Option(
+            metavar="S",
             help="Interval at which overhead is examined; without it, nobody is asked to move.",
             show_default=False,
         ),
@@ -149,7 +151,7 @@ def peer(
 
     Peers form a tree for each source among themselves, without a server. A peer with --subscribe
     and --join or --agent receives every document that matches from then on, once and in order,
-    whoever else leaves or crashes. At the end it leaves its trees; a second signal ends it at once.
+    whichever peers leave or crash. At the end it leaves its trees; a second signal ends it at once.
     """
     from penstock.links import run
     from penstock.overlay import PeerOptions

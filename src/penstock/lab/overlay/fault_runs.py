@@ -213,7 +213,7 @@ def run_disaster(configuration: FaultConfiguration, *, cut_seconds: float = 60.0
         now_served = _served(simulator)
         for name in waiting & now_served:
             served_at[name] = simulator.now - begin
-        # Whoever lost its place after all counts until it has one again.
+        # A peer that lost its place after all counts until it has one again.
         for name in set(served_at) - now_served:
             del served_at[name]
         waiting = set(names[third:]) - set(served_at)

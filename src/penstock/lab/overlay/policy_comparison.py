@@ -103,7 +103,7 @@ class PolicyComparison:
         )
 
     def steps(self) -> ResultTable:
-        """From the paper's settings to ours, each row with one more setting of ours."""
+        """From the paper's settings to ours, one more changed in each row."""
         rows: list[tuple[Cell, ...]] = [
             (name, *self._measured(configuration)) for name, configuration in self._settings()
         ]

@@ -1,109 +1,98 @@
-"""How a membership ends, and what a peer does whose parent leaves."""
+"""How a peer hands its children over before it leaves, and what they do."""
 
 from __future__ import annotations
 
-from penstock.overlay.membership.place_requests import JoinPart
-from penstock.overlay.membership.transitions import (
-    ATTEMPTS,
-    HAS_PARENT,
-    MembershipInput,
-    MembershipState,
-)
-from penstock.overlay.peer_messages import (
-    Detach,
-    Leaving,
-    NewParent,
-    NotChild,
-)
-from penstock.overlay.peer_outputs import (
-    Left,
-)
+from penstock.overlay.membership.aggregate_filter import AggregateFilter
+from penstock.overlay.membership.attach_attempts import AttachAttempts
+from penstock.overlay.membership.join_search import JoinSearch
+from penstock.overlay.membership.position import TreePosition
+from penstock.overlay.membership.transitions import MembershipInput
+from penstock.overlay.peer_messages import Leaving, NewParent
+from penstock.overlay.tree_overlap import TreeOverlap
 
-_S = MembershipState
 _I = MembershipInput
 
 
-class LeavePart(JoinPart):
-    """Hands the children over before the peer leaves."""
+class Departure:
+    """Chooses who takes the place of a leaving peer, and takes the place of a leaving parent."""
 
-    def leave(self, now: float) -> None:
-        """Leave the tree: at once, or when the children have found other parents."""
-        if self.state in {_S.OUTSIDE, _S.LEAVING, _S.ROOT}:
-            return
-        if self.state in ATTEMPTS:
-            self._abandon_attempt()
-        if self.state in HAS_PARENT and any(child.is_active for child in self.children.values()):
-            self._go(_I.LEAVE_INTERIOR)
-            self.phase_at = now + self._options.leave_seconds
-            self._hand_over()
-        else:
-            self._go(_I.LEAVE_LEAF)
-            self._end_membership()
+    __slots__ = (
+        "_attempts",
+        "_filter",
+        "_join_search",
+        "_overlap",
+        "_position",
+        "replaced_below",
+        "replacement",
+    )
 
-    def _children_changed(self, now: float) -> None:
-        self._state_soon(now)
-        if self.state is _S.LEAVING:
-            self._hand_over()
-            if not any(child.is_active for child in self.children.values()):
-                self._go(_I.HANDED_OVER)
-                self._end_membership()
+    def __init__(
+        self,
+        position: TreePosition,
+        filter_: AggregateFilter,
+        overlap: TreeOverlap,
+        attempts: AttachAttempts,
+        join_search: JoinSearch,
+    ) -> None:
+        self._position = position
+        self._filter = filter_
+        self._overlap = overlap
+        self._attempts = attempts
+        self._join_search = join_search
+        self.replacement: str | None = None
+        """The child that takes the place of this peer."""
+        self.replaced_below: str | None = None
+        """Below which peer this one takes the place of its parent."""
 
-    def _hand_over(self) -> None:
+    def hand_over(self) -> None:
         """Ask the children to find other parents; the last one replaces this peer."""
-        active = [child.name for child in self.children.values() if child.is_active]
-        if not active or self.parent is None:
+        position = self._position
+        active = [child.name for child in position.children.active()]
+        parent = position.parent
+        if not active or parent is None:
             return
         if self.replacement not in active:
-            own = self.overlap.own_bitmap()
-            self.replacement = self.overlap.max_overlap_child(self.own, own) or active[0]
+            own = self._overlap.own_bitmap()
+            self.replacement = self._overlap.max_overlap_child(self._filter.own, own) or active[0]
         others = [name for name in active if name != self.replacement]
         for name in others:
-            self._send(name, NewParent(self.source, self.replacement, is_replacement=False))
+            position.send(name, NewParent(position.source, self.replacement, is_replacement=False))
         if not others:
-            self._send(self.parent, Leaving(self.source, self.replacement))
-            self._send(self.replacement, NewParent(self.source, self.parent, is_replacement=True))
+            position.send(parent.name, Leaving(position.source, parent.edge, self.replacement))
+            position.send(
+                self.replacement, NewParent(position.source, parent.name, is_replacement=True)
+            )
 
-    def _on_leaving(self, sender: str, message: Leaving, now: float) -> None:
-        child = self.children.get(sender)
+    def on_leaving(self, sender: str, message: Leaving, now: float) -> None:
+        """A child leaves, and another peer takes its place."""
+        children = self._position.children
+        child = children.by_edge(sender, message.edge)
         if child is not None and child.is_active:
-            child.replacement = message.replacement
+            children.replace_on_leaving(child, message.replacement)
 
-    def _on_new_parent(self, sender: str, message: NewParent, now: float) -> None:
-        if sender != self.parent or message.peer == self.name:
+    def on_new_parent(self, sender: str, message: NewParent, now: float) -> None:
+        """The parent leaves, or has displaced this peer."""
+        position = self._position
+        if not position.is_parent(sender) or message.peer == position.name:
             return
         if message.is_replacement:
-            if not self.allows(_I.REPLACE) or self.is_locked:
+            if not position.allows(_I.REPLACE) or self._filter.is_locked:
                 return
-            self._go(_I.REPLACE)
-            self.candidates = []
-            self._asked_peer = message.peer
-            self._start_attempt(message.peer, now)
-        elif self.allows(_I.REINSERT):
-            self._search = None
-            self._go(_I.REINSERT)
-            self._ask_places((message.peer,), now)
+            position.go(_I.REPLACE)
+            self._attempts.candidates = []
+            self.replaced_below = message.peer
+            self._attempts.start(message.peer, now)
+        elif position.allows(_I.REINSERT):
+            position.go(_I.REINSERT)
+            self._join_search.ask((message.peer,), now)
 
-    def _reinsert_children(self) -> None:
-        """This peer has replaced its parent: its own children look for the best place again."""
-        is_replacement = self.parent == self._asked_peer
-        self._asked_peer = None
-        if not is_replacement:
+    def reinsert_children(self) -> None:
+        """If this peer has replaced its parent, its own children look for the best place again."""
+        position, above = self._position, self.replaced_below
+        self.replaced_below = None
+        if above is None or not position.is_parent(above):
             return
-        for child in self.children.values():
-            if child.is_active:
-                self._send(child.name, NewParent(self.source, self.name, is_replacement=False))
-
-    def _end_membership(self) -> None:
-        if self.parent is not None and self.edge is not None:
-            self._send(self.parent, Detach(self.source, self.edge))
-        for child in self.children.values():
-            self._send(child.name, NotChild(self.source, child.edge))
-        self.children.clear()
-        self.relays.clear()
-        self.parent = self.edge = None
-        self.path = ()
-        self.replacement = None
-        self._search = None
-        self._update_aggregate()
-        self.phase_at = self.heartbeat_at = self.statement_at = self.reorganise_at = None
-        self._emit(Left(self.source))
+        for child in position.children.active():
+            position.send(
+                child.name, NewParent(position.source, position.name, is_replacement=False)
+            )

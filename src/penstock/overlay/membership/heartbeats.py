@@ -1,20 +1,12 @@
-"""A membership's heartbeats: who is alive, and which filters are stated."""
+"""Heartbeats to a parent and to children: who is alive, and which filters are stated."""
 
 from __future__ import annotations
 
-from typing import Final
-
 from penstock.overlay.child_link import ChildLink
-from penstock.overlay.limits import (
-    REJOIN_ANCESTORS_MAX,
-)
-from penstock.overlay.membership.delivery import DeliveryPart
-from penstock.overlay.membership.transitions import (
-    MembershipInput,
-    MembershipState,
-)
+from penstock.overlay.membership.aggregate_filter import AggregateFilter
+from penstock.overlay.membership.document_delivery import DocumentDelivery
+from penstock.overlay.membership.position import TreePosition
 from penstock.overlay.peer_messages import (
-    Attempt,
     ChildHeartbeat,
     Detach,
     FilterRequest,
@@ -23,170 +15,162 @@ from penstock.overlay.peer_messages import (
     ParentHeartbeat,
     SourceAnnouncement,
 )
-from penstock.overlay.peer_outputs import (
-    ChildLost,
-    Disconnected,
-)
-
-_S = MembershipState
-_I = MembershipInput
-
-_REJOIN_JITTER: Final = 0.25
-"""Orphans wait up to this share of ``answer_seconds``, so that siblings do not join all at once."""
 
 
-class HeartbeatPart(DeliveryPart):
-    """Sends heartbeats, and removes a parent or child that is silent for too long."""
+class Heartbeats:
+    """Sends heartbeats, and notes those of the neighbours."""
 
-    def beat(self, now: float) -> None:
-        """Send heartbeats, and remove who has been silent for too long."""
-        silent_since = now - self._options.silence_seconds
-        if self.parent is not None and self.parent_heard_at < silent_since:
-            self.lose_parent(now)
-        for child in list(self.children.values()):
-            patience = 0.0 if child.is_active else self._options.attempt_seconds
-            if child.heard_at < silent_since - patience:
-                self.lose_child(child.name, now)
-        for attempt, relay in list(self.relays.items()):
-            if relay.expires_at <= now:
-                self.unlock(attempt)
-        self.send_heartbeats()
-        if (
-            self.stream.gap is not None
-            and now - self.replay_asked_at >= self._options.answer_seconds
-        ):
-            self._request_replay(now)
-        if self.state is _S.LEAVING:
-            self._hand_over()
-        if self.is_connected:
-            self._widen_if_needed(now)
+    __slots__ = ("_delivery", "_filter", "_position", "heartbeat_at", "statement_at")
 
-    def send_heartbeats(self) -> None:
-        """Send heartbeats to the parent and to all children; a source announces itself."""
-        if self.state is _S.ROOT and self.agent is not None:
-            self._send(self.agent, SourceAnnouncement(self.source))
-        if self.parent is not None:
-            self._send_child_heartbeat()
-        for child in self.children.values():
-            if child.is_active:
-                self._send_parent_heartbeat(child)
+    def __init__(
+        self, position: TreePosition, filter_: AggregateFilter, delivery: DocumentDelivery
+    ) -> None:
+        self._position = position
+        self._filter = filter_
+        self._delivery = delivery
+        self.heartbeat_at: float | None = None
+        self.statement_at: float | None = None
+        """When a filter that has become narrower is stated, before the next heartbeat."""
 
-    def unlock(self, attempt: Attempt) -> None:
-        """An attach attempt that passed here has not returned in time."""
-        self.relays.pop(attempt, None)
-
-    def lose_child(self, name: str, now: float) -> None:
-        """A child is silent for too long."""
-        del self.children[name]
-        self._emit(ChildLost(self.source, name))
-        self._children_changed(now)
-
-    def lose_parent(self, now: float) -> None:
-        """The parent is silent for too long, or denies to be the parent."""
-        assert self.parent is not None
-        lost = self.parent
-        self._rejoin_seeds = self.path[-2::-1][:REJOIN_ANCESTORS_MAX]
-        self.parent = self.edge = None
-        self.path = ()
-        self.relays.clear()
-        self._search = None
-        self._join_number += 1
-        self._emit(Disconnected(self.source, lost))
-        if self.state is _S.LEAVING:
-            self._go(_I.PARENT_LOST)
-            self._end_membership()
-            return
-        if self.state is _S.MOVING and self.target != lost:
-            phase_at = self.phase_at
-            self._go(_I.PARENT_LOST)
-            self.phase_at = phase_at
-            return
-        if self.state is _S.MOVING:
-            self._forget_attempt()
-            self._go(_I.TARGET_LOST)
-        else:
-            self._go(_I.PARENT_LOST)
-        jitter = self._host.random.uniform(0.0, _REJOIN_JITTER)
-        self.phase_at = now + jitter * self._options.answer_seconds
-
-    def _start_heartbeat(self, now: float) -> None:
+    def start(self, now: float) -> None:
+        """Send heartbeats from now on."""
         if self.heartbeat_at is None:
-            phase = self._host.random.uniform(0.5, 1.0)
-            self.heartbeat_at = now + phase * self._options.heartbeat_seconds
-        seconds = self._options.reorganise_seconds
-        if self.reorganise_at is None and seconds is not None and self.state is not _S.ROOT:
-            # Peers that move at the same time refuse each other.
-            self.reorganise_at = now + self._host.random.random() * self._options.examine_seconds
+            host = self._position.host
+            phase = host.random.uniform(0.5, 1.0)
+            self.heartbeat_at = now + phase * host.options.heartbeat_seconds
 
-    def _send_child_heartbeat(self) -> None:
-        assert self.parent is not None
-        assert self.edge is not None
-        self._send(
-            self.parent,
-            ChildHeartbeat(self.source, self.edge, self.version, self.aggregate.digest),
-        )
+    def stop(self) -> None:
+        """Send none any more."""
+        self.heartbeat_at = self.statement_at = None
 
-    def _send_parent_heartbeat(self, child: ChildLink) -> None:
-        if not self.is_connected or not self.stream.is_started:
+    def is_due(self, now: float) -> bool:
+        """Whether it is time for heartbeats; the next ones are due an interval later."""
+        if self.heartbeat_at is None or now < self.heartbeat_at:
+            return False
+        self.heartbeat_at = now + self._position.host.options.heartbeat_seconds
+        return True
+
+    def state_if_due(self, now: float) -> None:
+        """State a filter that has become narrower, if its time has come."""
+        if self.statement_at is not None and now >= self.statement_at:
+            self.statement_at = None
+            self._send_to_parent()
+
+    def state_soon(self, now: float) -> None:
+        """The aggregate filter may be narrower: do not wait for a heartbeat on every level.
+
+        Other changes follow soon in most cases, so they are waited for.
+        """
+        is_changed = self._filter.update()
+        if is_changed and self.statement_at is None and self._position.parent is not None:
+            self.statement_at = now + self._position.host.options.answer_seconds
+
+    def is_parent_silent(self, now: float) -> bool:
+        """Whether the parent has been silent for too long."""
+        parent = self._position.parent
+        silence = self._position.host.options.silence_seconds
+        return parent is not None and parent.heard_at < now - silence
+
+    def silent_children(self, now: float) -> list[str]:
+        """Children that have been silent for too long."""
+        options = self._position.host.options
+        silent_since = now - options.silence_seconds
+        return [
+            child.name
+            for child in self._position.children.values()
+            if child.heard_at < silent_since - (0.0 if child.is_active else options.attempt_seconds)
+        ]
+
+    def send(self) -> None:
+        """Send heartbeats to the parent and to all children; a source announces itself."""
+        position = self._position
+        if position.is_root and position.agent is not None:
+            position.send(position.agent, SourceAnnouncement(position.source))
+        self._send_to_parent()
+        for child in position.children.values():
+            if child.is_active:
+                self._send_to_child(child)
+
+    def _send_to_parent(self) -> None:
+        position, stated = self._position, self._filter
+        if position.parent is not None:
+            position.send(
+                position.parent.name,
+                ChildHeartbeat(
+                    position.source,
+                    position.parent.edge,
+                    stated.version,
+                    stated.interest.digest,
+                ),
+            )
+
+    def _send_to_child(self, child: ChildLink) -> None:
+        position, stream = self._position, self._delivery.stream
+        if not position.is_connected or not stream.is_started:
             # The child keeps a parent that is alive, though it knows no path to the source.
-            path: tuple[str, ...] = (self.name,)
+            path: tuple[str, ...] = (position.name,)
         else:
-            path = (*self.path, self.name)
-        self._send(
+            path = (*position.path, position.name)
+        position.send(
             child.name,
             ParentHeartbeat(
-                self.source,
+                position.source,
+                attempt=child.attempt,
                 edge=child.edge,
-                epoch=self.stream.epoch,
-                position=self.stream.cursor,
+                epoch=stream.epoch,
+                position=stream.cursor,
                 last_sent=child.last_sent,
                 path=path,
             ),
         )
 
-    def _on_child_heartbeat(self, sender: str, message: ChildHeartbeat, now: float) -> None:
-        child = self.children.get(sender)
-        if child is None or child.edge != message.edge:
-            self._send(sender, NotChild(self.source, message.edge))
+    def on_child_heartbeat(self, sender: str, message: ChildHeartbeat, now: float) -> None:
+        """A child is alive, or one that was removed does not know it."""
+        position = self._position
+        child = position.children.by_edge(sender, message.edge)
+        if child is None:
+            position.send(sender, NotChild(position.source, message.edge))
             return
         child.heard_at = now
         if message.version >= child.version and message.digest != child.filter.digest:
-            self._send(sender, FilterRequest(self.source))
+            position.send(sender, FilterRequest(position.source))
 
-    def _on_parent_heartbeat(self, sender: str, message: ParentHeartbeat, now: float) -> None:
-        if sender != self.parent or message.edge != self.edge:
-            if message.edge not in {self.edge, self.attempt_edge}:
-                self._send(sender, Detach(self.source, message.edge))
-            return
-        self.parent_heard_at = now
-        if self.name in message.path:
+    def on_parent_heartbeat(self, sender: str, message: ParentHeartbeat, now: float) -> bool:
+        """The parent is alive. Returns whether it is below this peer, by what it says."""
+        position = self._position
+        parent = position.parent_by(sender, message.edge)
+        if parent is None:
+            # A late copy of the request for the present edge may have made another one: this peer's
+            # own heartbeats show whether the present one is still known.
+            is_present = (
+                position.parent is not None and position.parent.attempt == message.attempt
+            ) or (position.attempt is not None and position.attempt.attempt == message.attempt)
+            if not is_present:
+                position.send(sender, Detach(position.source, message.attempt))
+            return False
+        parent.heard_at = now
+        if position.name in message.path:
             # Excluded by the protocol; a faulty peer may claim it.
-            self.lose_parent(now)
-            return
-        self.path = message.path
-        if message.epoch < self.stream.epoch:
-            return
-        self._enter_epoch(message.epoch)
-        if message.last_sent > self.stream.cursor:
-            self._expect(message.last_sent, now)
-        else:
-            self.stream.advance(message.position)
-            self.overlap.extend(self.stream.cursor)
+            return True
+        parent.path = message.path
+        self._delivery.advance(message.epoch, message.position, message.last_sent, now)
+        return False
 
-    def _on_filter_request(self, sender: str, message: FilterRequest, now: float) -> None:
-        if sender != self.parent:
+    def on_filter_request(self, sender: str, message: FilterRequest, now: float) -> None:
+        """The parent has another filter than the one that was stated by digest."""
+        position, stated = self._position, self._filter
+        parent = position.parent
+        if parent is None or parent.name != sender:
             return
-        self._send(sender, FilterStatement(self.source, self.version, self.aggregate))
-        self._note_statement()
+        statement = FilterStatement(position.source, parent.edge, stated.version, stated.interest)
+        position.send(sender, statement)
+        stated.note_statement(self._delivery.stream.cursor)
 
-    def _on_filter_statement(self, sender: str, message: FilterStatement, now: float) -> None:
-        child = self.children.get(sender)
+    def on_filter_statement(self, sender: str, message: FilterStatement, now: float) -> None:
+        """A child states its filter."""
+        child = self._position.children.by_edge(sender, message.edge)
         if child is None or message.version < child.version:
             return
         child.version = message.version
         child.filter = message.interest
-        self._state_soon(now)
-
-    def _on_not_child(self, sender: str, message: NotChild, now: float) -> None:
-        if sender == self.parent and message.edge == self.edge:
-            self.lose_parent(now)
+        self.state_soon(now)

@@ -18,17 +18,29 @@ Three invariants hold whatever is lost, delayed, duplicated or reordered:
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Iterable
+from typing import Any, Final
 
 from penstock.overlay.interest import Interest, OverlayDocument
-from penstock.overlay.membership.reorganisation import ReorganisationPart
+from penstock.overlay.membership.aggregate_filter import AggregateFilter
+from penstock.overlay.membership.attach_attempts import AttachAttempts
+from penstock.overlay.membership.attach_path import AttachPath
+from penstock.overlay.membership.children import Children
+from penstock.overlay.membership.departure import Departure
+from penstock.overlay.membership.document_delivery import DocumentDelivery
+from penstock.overlay.membership.heartbeats import Heartbeats
+from penstock.overlay.membership.join_search import JoinSearch
+from penstock.overlay.membership.place_answers import PlaceAnswers
+from penstock.overlay.membership.position import Host, TreePosition
+from penstock.overlay.membership.reorganisation import Reorganisation
 from penstock.overlay.membership.transitions import (
     ATTEMPTS,
+    HAS_PARENT,
     SEEKS_PLACE,
     MembershipInput,
     MembershipState,
 )
+from penstock.overlay.ordered_stream import OrderedStream
 from penstock.overlay.peer_messages import (
     Add,
     AddRefused,
@@ -39,6 +51,7 @@ from penstock.overlay.peer_messages import (
     AttachRequest,
     ChildHeartbeat,
     Detach,
+    Edge,
     EligibilityAnswer,
     EligibilityPending,
     FilterRequest,
@@ -57,13 +70,21 @@ from penstock.overlay.peer_messages import (
     ReplayRequest,
     Seeds,
 )
+from penstock.overlay.peer_outputs import ChildLost, Disconnected, Left
+from penstock.overlay.tree_overlap import TreeOverlap
 
 _S = MembershipState
 _I = MembershipInput
 
+_REJOIN_JITTER: Final = 0.25
+"""Orphans wait up to this share of ``answer_seconds``, so that siblings do not join all at once."""
 
-class Membership(ReorganisationPart):
-    """One peer in one tree.
+
+class Membership:
+    """One peer in one tree: passes messages and time to those that it is composed of.
+
+    What concerns several of them is here: that a child or the parent is gone, that an attempt is
+    confirmed, and the end.
 
     Parameters
     ----------
@@ -79,27 +100,110 @@ class Membership(ReorganisationPart):
         The system agent, if there is one.
     """
 
+    __slots__ = (
+        "attach_path",
+        "attempts",
+        "delivery",
+        "departure",
+        "filter",
+        "heartbeats",
+        "join_search",
+        "place_answers",
+        "position",
+        "reorganisation",
+    )
+
+    def __init__(
+        self,
+        host: Host,
+        source: str,
+        own: Interest,
+        *,
+        seeds: Iterable[str] = (),
+        agent: str | None = None,
+    ) -> None:
+        self.position = position = TreePosition(host, source, agent)
+        self.filter = AggregateFilter(host.model, position.children, own)
+        self.delivery = DocumentDelivery(position, self.filter)
+        self.heartbeats = Heartbeats(position, self.filter, self.delivery)
+        self.attempts = AttachAttempts(position, self.filter, self.delivery, self)
+        self.attach_path = AttachPath(position, self.filter, self.delivery, self.children_changed)
+        self.join_search = JoinSearch(position, self.filter, self.delivery, self.attempts, seeds)
+        self.place_answers = PlaceAnswers(position, self.delivery, self.attempts)
+        overlap = self.delivery.overlap
+        self.departure = Departure(position, self.filter, overlap, self.attempts, self.join_search)
+        self.reorganisation = Reorganisation(position, self.filter, overlap, self.attempts)
+
+    # What others look at
+
+    @property
+    def state(self) -> MembershipState:
+        """What the peer does in the tree."""
+        return self.position.state
+
+    @property
+    def is_connected(self) -> bool:
+        """Whether the peer has a parent or is the source."""
+        return self.position.is_connected
+
+    @property
+    def name(self) -> str:
+        """The peer."""
+        return self.position.name
+
+    @property
+    def source(self) -> str:
+        """Name of the tree."""
+        return self.position.source
+
+    @property
+    def own(self) -> Interest:
+        """The peer's own subscription."""
+        return self.filter.own
+
+    @property
+    def edge(self) -> Edge | None:
+        """The edge to the parent."""
+        return None if self.position.parent is None else self.position.parent.edge
+
+    @property
+    def parent(self) -> str | None:
+        """The parent."""
+        return None if self.position.parent is None else self.position.parent.name
+
+    @property
+    def path(self) -> tuple[str, ...]:
+        """Ancestors, the source first, the parent last."""
+        return self.position.path
+
+    @property
+    def children(self) -> Children:
+        """The children."""
+        return self.position.children
+
+    @property
+    def stream(self) -> OrderedStream:
+        """The documents of the source, in order."""
+        return self.delivery.stream
+
+    @property
+    def overlap(self) -> TreeOverlap:
+        """What the peer receives for whom."""
+        return self.delivery.overlap
+
     @property
     def next_timer(self) -> float | None:
         """When :meth:`tick` is due."""
-        given = (self.phase_at, self.heartbeat_at, self.statement_at, self.reorganise_at)
+        given = (
+            self.position.phase_at,
+            self.heartbeats.heartbeat_at,
+            self.heartbeats.statement_at,
+            self.reorganisation.examine_at,
+        )
         timers = [at for at in given if at is not None]
         return min(timers) if timers else None
 
-    def tick(self, now: float) -> None:
-        """Process the timers that are due."""
-        if self.heartbeat_at is not None and now >= self.heartbeat_at:
-            self.heartbeat_at = now + self._options.heartbeat_seconds
-            self.beat(now)
-        if self.statement_at is not None and now >= self.statement_at:
-            self.statement_at = None
-            if self.parent is not None:
-                self._send_child_heartbeat()
-        if self.reorganise_at is not None and now >= self.reorganise_at:
-            self.reorganise_at = max(now, self.reorganise_at + self._options.examine_seconds)
-            self.examine_overhead(now)
-        if self.phase_at is not None and now >= self.phase_at:
-            self.time_out(now)
+    # Inputs
 
     def receive(self, sender: str, message: AnyPeerMessage, now: float) -> None:
         """Process a message."""
@@ -107,59 +211,81 @@ class Membership(ReorganisationPart):
         if handler is not None:  # A request to an agent is none of a peer's.
             handler(self, sender, message, now)
 
-    def serve(self, epoch: int, now: float) -> None:
-        """Become the source of the tree."""
-        self._go(_I.SERVE)
-        self.stream.start(epoch, 0)
-        self.overlap.statistics.start(epoch, 0)
-        self.buffer.start(0)
-        self._start_heartbeat(now)
-        self.send_heartbeats()
-
-    def publish(self, document: OverlayDocument, now: float) -> int:
-        """Publish a document of this source. Returns its sequence number."""
-        assert self.state is _S.ROOT
-        sequence = self.stream.cursor + 1
-        self.stream.cursor = sequence
-        self._accept(sequence, document)
-        return sequence
-
-    def change_interest(self, own: Interest, now: float) -> None:
-        """Change the peer's own subscription."""
-        self.own = own
-        self.overlap.change_own(own)
-        self._state_soon(now)
-        self._widen_if_needed(now)
+    def tick(self, now: float) -> None:
+        """Process the timers that are due."""
+        if self.heartbeats.is_due(now):
+            self._beat(now)
+        self.heartbeats.state_if_due(now)
+        self.reorganisation.examine_if_due(now)
+        if self.position.phase_at is not None and now >= self.position.phase_at:
+            self.time_out(now)
 
     def time_out(self, now: float) -> None:
         """The time of the present phase is over."""
-        self.phase_at = None
-        match self.state:
+        self.position.phase_at = None
+        match self.position.state:
             case _S.LOCATING:
-                self._take_seeds((), now)
+                self.join_search.take_seeds((), now)
             case _S.JOINING | _S.RELOCATING:
-                self._choose_candidate(now)
+                self.join_search.choose(now)
             case _S.ATTACHING | _S.MOVING:
-                self._repeat_attempt(now)
+                self.attempts.repeat(now)
             case _S.WAITING:
-                self.join(now)
+                self.join_search.start(now)
             case _S.ASKING:
-                # Without an answer of the agent, the peer's own time-outs decide.
-                self._go(_I.GRANTED)
-                self._begin_search(now)
+                self.reorganisation.grant(now)
             case _S.SEARCHING:
-                self._finish_search(now)
+                self.reorganisation.finish_search(now)
             case _S.LEAVING:
-                self._go(_I.HANDED_OVER)
-                self._end_membership()
+                self.position.go(_I.HANDED_OVER)
+                self._end()
             case _:
                 pass
 
+    def serve(self, epoch: int, now: float) -> None:
+        """Become the source of the tree."""
+        self.position.go(_I.SERVE)
+        self.delivery.serve(epoch)
+        self.heartbeats.start(now)
+        self.heartbeats.send()
+
+    def publish(self, document: OverlayDocument) -> int:
+        """Publish a document of this source. Returns its sequence number."""
+        assert self.position.is_root
+        return self.delivery.publish(document)
+
+    def join(self, now: float) -> None:
+        """Look for a parent."""
+        self.join_search.start(now)
+
+    def leave(self, now: float) -> None:
+        """Leave the tree: at once, or when the children have found other parents."""
+        position = self.position
+        if position.state in {_S.OUTSIDE, _S.LEAVING, _S.ROOT}:
+            return
+        if position.state in ATTEMPTS:
+            self.attempts.abandon()
+        if position.state in HAS_PARENT and position.children.active():
+            position.go(_I.LEAVE_INTERIOR)
+            position.phase_at = now + position.host.options.leave_seconds
+            self.departure.hand_over()
+        else:
+            position.go(_I.LEAVE_LEAF)
+            self._end()
+
+    def change_interest(self, own: Interest, now: float) -> None:
+        """Change the peer's own subscription."""
+        self.filter.own = own
+        self.delivery.overlap.change_own(own)
+        self.heartbeats.state_soon(now)
+        self.attempts.widen_if_needed(now)
+
     def awaited_answers(self) -> set[str]:
         """Peers whose answers are awaited: to an attach attempt, or to a request for a place."""
-        if self.state in SEEKS_PLACE:
-            return set(self._unanswered)
-        return {self.target} if self.state in ATTEMPTS and self.target is not None else set()
+        position = self.position
+        if position.state in SEEKS_PLACE:
+            return set(self.join_search.unanswered)
+        return set() if position.attempt is None else {position.attempt.target}
 
     def unreachable(self, peer: str, now: float) -> None:
         """A driver cannot connect to a peer: nothing that is awaited of it will come.
@@ -167,42 +293,152 @@ class Membership(ReorganisationPart):
         Only saves time: without it, silence says the same. A peer that is alive after all is
         informed as one that was silent.
         """
-        if peer in self.children:
+        position = self.position
+        if peer in position.children:
             self.lose_child(peer, now)
-        if peer == self.parent:
+        if position.is_parent(peer):
             self.lose_parent(now)
-        if self.state in ATTEMPTS and peer == self.target:
-            self._abandon_attempt()
-            self._attempt_failed(now)
-        elif self.state in SEEKS_PLACE and peer in self._unanswered:
-            self._answered(peer, now)
-        elif self.state in {_S.LOCATING, _S.ASKING} and peer == self.agent:
+        if position.attempt is not None and peer == position.attempt.target:
+            self.attempts.abandon()
+            self.attempts.failed(now)
+        elif position.state in SEEKS_PLACE and peer in self.join_search.unanswered:
+            self.join_search.answered(peer, now)
+        elif position.state in {_S.LOCATING, _S.ASKING} and peer == position.agent:
             self.time_out(now)
+
+    def _beat(self, now: float) -> None:
+        """Send heartbeats, and remove who has been silent for too long."""
+        if self.heartbeats.is_parent_silent(now):
+            self.lose_parent(now)
+        for name in self.heartbeats.silent_children(now):
+            if name in self.position.children:
+                self.lose_child(name, now)
+        self.filter.unlock_expired(now)
+        self.heartbeats.send()
+        if self.delivery.stream.gap is not None:
+            self.delivery.repeat_replay_request(now)
+        if self.position.state is _S.LEAVING:
+            self.departure.hand_over()
+        if self.position.is_connected:
+            self.attempts.widen_if_needed(now)
+
+    # What concerns several
+
+    def lose_child(self, name: str, now: float) -> None:
+        """A child is silent for too long."""
+        self.position.children.remove(name)
+        self.position.emit(ChildLost(self.position.source, name))
+        self.children_changed(now)
+
+    def children_changed(self, now: float) -> None:
+        """A child is gone."""
+        self.heartbeats.state_soon(now)
+        position = self.position
+        if position.state is _S.LEAVING:
+            self.departure.hand_over()
+            if not position.children.active():
+                position.go(_I.HANDED_OVER)
+                self._end()
+
+    def lose_parent(self, now: float) -> None:
+        """The parent is silent for too long, or denies to be the parent."""
+        position = self.position
+        assert position.parent is not None
+        lost = position.parent
+        self.join_search.forget(lost.path)
+        position.parent = None
+        self.filter.relayed.clear()
+        position.emit(Disconnected(position.source, lost.name))
+        if position.state is _S.LEAVING:
+            position.go(_I.PARENT_LOST)
+            self._end()
+            return
+        if position.attempt is not None and position.attempt.target != lost.name:
+            phase_at = position.phase_at
+            position.go(_I.PARENT_LOST)
+            position.phase_at = phase_at
+            return
+        position.go(_I.PARENT_LOST if position.attempt is None else _I.TARGET_LOST)
+        position.attempt = None
+        host = position.host
+        jitter = host.random.uniform(0.0, _REJOIN_JITTER)
+        position.phase_at = now + jitter * host.options.answer_seconds
+
+    def connected(self, now: float) -> None:
+        """An attempt is confirmed."""
+        self.heartbeats.send()
+        self.heartbeats.start(now)
+        self.reorganisation.start(now)
+        self.departure.reinsert_children()
+
+    def attempt_failed(self) -> None:
+        """An attempt is refused or given up, and there is no other candidate."""
+        self.departure.replaced_below = None
+
+    def _end(self) -> None:
+        """The peer is in the tree no longer."""
+        position = self.position
+        if position.parent is not None:
+            position.send(position.parent.name, Detach(position.source, position.parent.attempt))
+        for child in position.children.values():
+            position.send(child.name, NotChild(position.source, child.edge))
+        position.children.clear()
+        self.filter.relayed.clear()
+        position.parent = position.phase_at = None
+        self.departure.replacement = None
+        self.filter.update()
+        self.heartbeats.stop()
+        self.reorganisation.stop()
+        position.emit(Left(position.source))
+
+    def _on_confirmation(self, sender: str, message: AttachConfirmation, now: float) -> None:
+        path = message.path
+        if path and path[-1] == self.position.name:
+            if len(path) == 1:
+                self.attempts.on_confirmation(sender, message, now)
+            else:
+                self.attach_path.on_confirmation(sender, message, now)
+
+    def _on_refusal(self, sender: str, message: AttachRefusal, now: float) -> None:
+        path = message.path
+        if path and path[-1] == self.position.name:
+            if len(path) == 1:
+                self.attempts.on_refusal(sender, message, now)
+            else:
+                self.attach_path.on_refusal(message, now)
+
+    def _on_parent_heartbeat(self, sender: str, message: ParentHeartbeat, now: float) -> None:
+        if self.heartbeats.on_parent_heartbeat(sender, message, now):
+            self.lose_parent(now)
+
+    def _on_not_child(self, sender: str, message: NotChild, now: float) -> None:
+        if self.position.parent_by(sender, message.edge) is not None:
+            self.lose_parent(now)
 
 
 _HANDLERS: dict[type[PeerMessage], Callable[[Membership, str, Any, float], None]] = {
-    Seeds: Membership._on_seeds,
-    Add: Membership._on_add,
-    AddResult: Membership._on_add_result,
-    AddRefused: Membership._on_add_refused,
-    AttachRequest: Membership._on_attach_request,
+    Forward: lambda it, sender, message, now: it.delivery.on_forward(sender, message, now),
+    Lost: lambda it, *given: it.delivery.on_lost(*given),
+    ReplayRequest: lambda it, *given: it.delivery.on_replay_request(*given),
+    Replay: lambda it, *given: it.delivery.on_replay(*given),
+    ChildHeartbeat: lambda it, *given: it.heartbeats.on_child_heartbeat(*given),
+    ParentHeartbeat: Membership._on_parent_heartbeat,
+    FilterRequest: lambda it, *given: it.heartbeats.on_filter_request(*given),
+    FilterStatement: lambda it, *given: it.heartbeats.on_filter_statement(*given),
+    NotChild: Membership._on_not_child,
+    Seeds: lambda it, *given: it.join_search.on_seeds(*given),
+    AddResult: lambda it, *given: it.join_search.on_add_result(*given),
+    AddRefused: lambda it, *given: it.join_search.on_add_refused(*given),
+    Add: lambda it, *given: it.place_answers.on_add(*given),
+    OverheadRequest: lambda it, *given: it.place_answers.on_overhead_request(*given),
+    AttachRequest: lambda it, *given: it.attach_path.on_request(*given),
     AttachConfirmation: Membership._on_confirmation,
     AttachRefusal: Membership._on_refusal,
-    Detach: Membership._on_detach,
-    NotChild: Membership._on_not_child,
-    ChildHeartbeat: Membership._on_child_heartbeat,
-    ParentHeartbeat: Membership._on_parent_heartbeat,
-    FilterRequest: Membership._on_filter_request,
-    FilterStatement: Membership._on_filter_statement,
-    Leaving: Membership._on_leaving,
-    NewParent: Membership._on_new_parent,
-    MoveRequest: Membership._on_move_request,
-    EligibilityAnswer: Membership._on_eligibility,
-    EligibilityPending: Membership._on_pending,
-    OverheadRequest: Membership._on_overhead_request,
-    OverheadAnswer: Membership._on_overhead_answer,
-    Forward: Membership._on_forward,
-    Lost: Membership._on_lost,
-    ReplayRequest: Membership._on_replay_request,
-    Replay: Membership._on_replay,
+    Detach: lambda it, *given: it.attach_path.on_detach(*given),
+    Leaving: lambda it, *given: it.departure.on_leaving(*given),
+    NewParent: lambda it, *given: it.departure.on_new_parent(*given),
+    MoveRequest: lambda it, *given: it.reorganisation.on_move_request(*given),
+    EligibilityAnswer: lambda it, *given: it.reorganisation.on_eligibility(*given),
+    EligibilityPending: lambda it, *given: it.reorganisation.on_pending(*given),
+    OverheadAnswer: lambda it, *given: it.reorganisation.on_overhead_answer(*given),
 }

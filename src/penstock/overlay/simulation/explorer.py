@@ -405,7 +405,7 @@ class _Explorer:
                     world.take(name, peer._taken())
                     self._deliver_all(world)
                 assert membership.parent == self._names[parent]
-                membership.seeds = (SOURCE,)
+                membership.join_search.seeds = (SOURCE,)
         return WorldState(
             peers=tuple(pickle.dumps(world.peers[name]) for name in self._names),
             messages=tuple(world.messages),
@@ -458,11 +458,11 @@ class _Explorer:
             if not state.peers[number]:
                 continue
             member = _membership(state.peers[number])
-            if budget.time_outs and member.phase_at is not None:
+            if budget.time_outs and member.position.phase_at is not None:
                 fewer = replace(state, budget=replace(budget, time_outs=budget.time_outs - 1))
                 yield from self._outcomes(f"{name} times out", fewer, name, _time_out)
             if budget.time_outs:
-                for attempt in member.relays:
+                for attempt in member.filter.relayed:
                     fewer = replace(state, budget=replace(budget, time_outs=budget.time_outs - 1))
                     unlock = partial(_unlock, attempt=attempt)
                     yield from self._outcomes(f"{name} unlocks", fewer, name, unlock)
@@ -538,8 +538,7 @@ class _Explorer:
 
     def _answered(self, state: WorldState, name: str) -> WorldState:
         """The agent's answers to a request are on their way."""
-        number = _membership(state.peers[self._names.index(name)]).protocol_counters()[0]
-        assert isinstance(number, int)
+        number = _membership(state.peers[self._names.index(name)]).position.numbers
         answers = (
             EligibilityPending(SOURCE, number, 30.0),
             EligibilityAnswer(SOURCE, number, is_granted=True),
@@ -604,7 +603,7 @@ class _Explorer:
         }
         for name, member in members.items():
             wanted: Interest = member.own
-            if name in self._changing and not _covers(member.confirmed, wanted):
+            if name in self._changing and not _covers(member.filter.confirmed, wanted):
                 wanted = _MODEL.nothing  # The new subscription is in force from its confirmation.
             problem = self._path_problem(name, wanted, members)
             if problem is not None:
@@ -671,7 +670,7 @@ class _Explorer:
         members = {name: peer.memberships[SOURCE] for name, peer in world.peers.items()}
         stream = members[SOURCE].stream
         for name, member in members.items():
-            problem = self._path_problem(name, member.own, members)
+            problem = self._path_problem(name, member.filter.own, members)
             if problem is not None:
                 return problem
             if member.state in {MembershipState.ROOT, MembershipState.OUTSIDE}:
@@ -748,7 +747,7 @@ def _time_out(peer: Peer) -> list[PeerOutput]:
 
 
 def _beat(peer: Peer) -> list[PeerOutput]:
-    return _run(peer, Membership.send_heartbeats)
+    return _run(peer, lambda member: member.heartbeats.send())
 
 
 def _receive(peer: Peer, flying: InFlight) -> list[PeerOutput]:
@@ -756,7 +755,10 @@ def _receive(peer: Peer, flying: InFlight) -> list[PeerOutput]:
 
 
 def _unlock(peer: Peer, attempt: Attempt) -> list[PeerOutput]:
-    return _run(peer, lambda member: member.unlock(attempt))
+    def unlock(member: Membership) -> None:
+        member.filter.unlock(attempt)
+
+    return _run(peer, unlock)
 
 
 def _lose_child(peer: Peer, child: str) -> list[PeerOutput]:
@@ -776,8 +778,8 @@ def _take_place(peer: Peer, place: Place) -> list[PeerOutput]:
         # A peer without room passes a child on.
         first = min(member.children, default=None)
         passed_on = first if len(member.children) >= peer.options.fan_out else None
-        member._go(MembershipInput.BEGIN_SEARCH)
-        member.move([place._replace(passed_on=passed_on)], 0.0)
+        member.position.go(MembershipInput.BEGIN_SEARCH)
+        member.reorganisation.move([place._replace(passed_on=passed_on)], 0.0)
 
     return _run(peer, take)
 
@@ -788,10 +790,10 @@ def _change_interest(peer: Peer, interest: BucketInterest) -> list[PeerOutput]:
 
 def _ask_agent(peer: Peer) -> list[PeerOutput]:
     def ask(member: Membership) -> None:
-        member.agent = AGENT
-        member._go(MembershipInput.ASK_ELIGIBILITY)
-        member._numbers += 1
-        member.phase_at = peer.options.answer_seconds
+        member.position.agent = AGENT
+        member.position.go(MembershipInput.ASK_ELIGIBILITY)
+        member.position.next_number()
+        member.position.phase_at = peer.options.answer_seconds
 
     return _run(peer, ask)
 
@@ -828,21 +830,20 @@ def _key(member: Membership) -> tuple[object, ...]:
     Statistics are left out: without 20 documents they are not used. So is the order of children:
     ties between them are decided in every way.
     """
-    stream = member.stream
+    position, stated, delivery = member.position, member.filter, member.delivery
+    attempts, joins, stream = member.attempts, member.join_search, member.delivery.stream
+    parent, own = position.parent, position.attempt
     # Candidates are compared until they are sorted; their ties do not matter from then on.
     is_collecting = member.state in SEEKS_PLACE or member.state is MembershipState.WAITING
+    never = float("-inf")
     return (
         member.state,
-        member.own,
-        member.aggregate,
-        member.version,
-        member.confirmed,
-        member.parent,
-        member.edge,
-        member.path,
+        (stated.own, stated.interest, stated.version, stated.confirmed),
+        parent and (parent.name, parent.attempt, parent.edge, parent.path),
         sorted(
             (
                 child.name,
+                child.attempt,
                 child.edge,
                 child.filter.digest,
                 child.version,
@@ -855,15 +856,20 @@ def _key(member: Membership) -> tuple[object, ...]:
         ),
         (stream.is_started, stream.epoch, stream.cursor, stream.gap),
         [(each.sequence, each.previous, each.lost_from) for each in stream.held_items()],
-        (member.buffer.floor, [number for number, _ in member.buffer.between(0, stream.cursor)]),
-        member.coverage.intervals(),
-        (member.attempt, member.attempt_edge, member.target, member.tries),
-        member.attempt_interest if member.attempt is not None else None,
-        (member.displaced, member.awaited),
-        [tuple(each) if is_collecting else each[3:] for each in member.candidates],
-        [(attempt, relay.parent, relay.interest) for attempt, relay in member.relays.items()],
-        member.replacement,
-        member.protocol_counters(),
-        member.agent,
-        (member.phase_at is None, member.heartbeat_at is None, member.statement_at is None),
+        (delivery.buffer.floor, [each for each, _ in delivery.buffer.between(0, stream.cursor)]),
+        (stated.coverage.intervals(), delivery.replay_asked_at > never),
+        own and (own.attempt, own.edge, own.target, own.tries, own.interest, own.version),
+        (own and own.displaced, attempts.awaited),
+        [tuple(each) if is_collecting else each[3:] for each in attempts.candidates],
+        [(attempt, *relayed[:4]) for attempt, relayed in stated.relayed.items()],
+        (member.departure.replacement, member.departure.replaced_below),
+        (position.numbers, position.children.edges_made, attempts.failures),
+        attempts.widen_at > never,
+        (joins.join_number, sorted(joins.unanswered), joins.rejoin_seeds),
+        position.agent,
+        (
+            position.phase_at is None,
+            member.heartbeats.heartbeat_at is None,
+            member.heartbeats.statement_at is None,
+        ),
     )

@@ -206,7 +206,7 @@ class Simulator:
         for peer in self.peers.values():
             for membership in peer.memberships.values():
                 # `None` would be replaced by a time at the next connection.
-                membership.reorganise_at = math.inf
+                membership.reorganisation.examine_at = math.inf
 
     def at(self, time: float, action: Callable[[], None]) -> None:
         """Schedules an action."""

@@ -248,9 +248,8 @@ class PeerService:
         trees = []
         for source, each in self.peer.memberships.items():
             gap = each.stream.gap
-            patterns = (
-                each.aggregate.patterns if isinstance(each.aggregate, PatternInterest) else ()
-            )
+            wanted = each.filter.interest
+            patterns = wanted.patterns if isinstance(wanted, PatternInterest) else ()
             trees.append(
                 TreeStatus(
                     source=source,
@@ -305,7 +304,7 @@ class PeerService:
         return self.links.is_congested(children)
 
     def room_changed(self) -> None:
-        """Acknowledges documents and goes on publishing, if there is room again."""
+        """Acknowledges documents and continues publishing, if there is room again."""
         if self.is_congested:
             return
         self._room.set()

@@ -67,7 +67,7 @@ class AgentStatus(msgspec.Struct, frozen=True, kw_only=True):
 
     name: Name
     sources: Annotated[tuple[Name, ...], Meta(max_length=AGENT_SOURCES_MAX)]
-    """Sources that announced themselves lately."""
+    """Sources that announced themselves recently."""
 
     counters: dict[str, int]
 
