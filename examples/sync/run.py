@@ -3,7 +3,7 @@
 
 Ada lowers the price of the kettle and removes the tea strainer. Meanwhile Bob removes the kettle
 and raises the price of the tea strainer. Ada pushes first, then Bob. In the end both have the same
-file, and Ada gets a report about each of her changes that did not stand, with the reason.
+file, and Ada gets a report about each of her changes that was not kept, with the reason.
 
 Usage: run.py FOLDER; replaces the folder of an earlier run.
 """

@@ -113,6 +113,12 @@ def test_an_edited_file_that_cannot_be_read(url: str) -> None:
     assert sync("status", "-f", "ada", "--json").rows[0]["problem"]["code"] == "xml.end-tag"
     done = sync("pull", "-f", "ada", "--discard")
     assert "discarded.xml" in done.err
+    assert done.out == "version 0, file restored\n"
+    assert ada.read_text() == DOCUMENT
+    assert sync("pull", "-f", "ada", "--discard").out == "version 0, file unchanged\n"
+    ada.unlink()
+    (row,) = sync("pull", "-f", "ada", "--discard", "--json").rows
+    assert row["file_changed"]
     assert ada.read_text() == DOCUMENT
 
 

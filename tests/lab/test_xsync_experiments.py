@@ -46,8 +46,8 @@ def test_every_figure_is_reproduced(tables: dict[str, ResultTable]) -> None:
     figures = {f"fig{number}" for number in range(4, 12)}
     assert set(tables) == {
         *figures,
-        "vain",
-        "vain-operations",
+        "false-positives",
+        "false-positives-operations",
         "conflicts",
         "forwarding",
         "merging",
@@ -61,9 +61,9 @@ def test_every_figure_is_reproduced(tables: dict[str, ResultTable]) -> None:
 
 @needs_native
 def test_only_the_paper_s_engine_ever_misses_somebody(tables: dict[str, ResultTable]) -> None:
-    vain = tables["vain"]
-    missed = dict.fromkeys(vain.column("engine"), 0.0)
-    for engine, count in zip(vain.column("engine"), vain.column("missed"), strict=True):
+    judged = tables["false-positives"]
+    missed = dict.fromkeys(judged.column("engine"), 0.0)
+    for engine, count in zip(judged.column("engine"), judged.column("missed"), strict=True):
         assert isinstance(count, float)
         missed[engine] += count
     assert missed["Penstock"] == missed["Penstock, content unknown"] == 0
@@ -71,7 +71,7 @@ def test_only_the_paper_s_engine_ever_misses_somebody(tables: dict[str, ResultTa
 
 @needs_native
 def test_every_operation_is_judged_with_predicates(tables: dict[str, ResultTable]) -> None:
-    table = tables["vain-operations"]
+    table = tables["false-positives-operations"]
     kinds = ["delete", "insert", "rename", "move", "copy", "value"]
     assert list(dict.fromkeys(table.column("operation"))) == kinds
     found: dict[tuple[Cell, Cell], tuple[Cell, ...]] = {

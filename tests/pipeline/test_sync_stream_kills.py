@@ -54,16 +54,18 @@ with session(
     master="local[2]", remote=None, settings=settings, log=folder / "spark.log"
 ) as spark:
     columns = "document STRING, position LONG, request BINARY, content BINARY"
-    reader = spark.readStream.schema(columns).option("maxFilesPerTrigger", 1)
-    requests = reader.parquet(str(folder / "requests"))
+    requests = spark.readStream.schema(columns).parquet(str(folder / "requests"))
     writer = synchronise_documents(requests).writeStream.format("parquet")
     writer = writer.option("checkpointLocation", str(folder / "checkpoint"))
-    writer.trigger(availableNow=True).start(str(folder / "messages")).awaitTermination()
+    stream = writer.start(str(folder / "messages"))
+    while not (folder / "checkpoint" / "commits" / sys.argv[2]).exists():
+        stream.awaitTermination(0.1)
+    stream.stop()
 """
 
 
 def test_each_message_comes_once_whatever_is_killed(spark: SparkSession, tmp_path: Path) -> None:
-    expected = write_requests(tmp_path / "requests")
+    expected = write_requests(tmp_path / "clients")
     offsets, commits = (tmp_path / "checkpoint" / name for name in ("offsets", "commits"))
     # While a micro-batch is executed, and right after the commit of another.
     assert run(tmp_path, (offsets / "2").exists) is None
@@ -80,10 +82,11 @@ def test_each_message_comes_once_whatever_is_killed(spark: SparkSession, tmp_pat
 def run(folder: Path, is_time_to_kill: Callable[[], bool]) -> int | None:
     """Runs the stream; returns its exit code, or ``None`` if it was killed."""
     environment = {**os.environ, "PYTHONPATH": str(SOURCE), "SPARK_LOCAL_IP": "127.0.0.1"}
-    (folder / "scratch").mkdir(exist_ok=True)
+    for name in ("scratch", "requests"):
+        (folder / name).mkdir(exist_ok=True)
     with (folder / "output").open("ab") as output:
         process = subprocess.Popen(
-            [sys.executable, "-c", SCRIPT, str(folder)],
+            [sys.executable, "-c", SCRIPT, str(folder), str(ROUNDS - 1)],
             env=environment,
             stdin=subprocess.DEVNULL,
             stdout=output,
@@ -93,6 +96,7 @@ def run(folder: Path, is_time_to_kill: Callable[[], bool]) -> int | None:
     try:
         end = time.monotonic() + SECONDS_MAX
         while process.poll() is None:
+            send_requests(folder)
             if is_time_to_kill():
                 return None
             assert time.monotonic() < end, (folder / "output").read_text(errors="replace")
@@ -102,6 +106,20 @@ def run(folder: Path, is_time_to_kill: Callable[[], bool]) -> int | None:
     finally:
         kill_session(process.pid)
         process.wait()
+
+
+def send_requests(folder: Path) -> None:
+    """Sends the requests of a round once those of the round before are answered, as clients do.
+
+    All at once, two rounds may become one micro-batch: a stream that is killed between its listing
+    of new files and its log of offsets lists the next ones, too.
+    """
+    for number in range(ROUNDS):
+        waiting = folder / "clients" / f"{number}.parquet"
+        if waiting.exists():
+            if number == 0 or (folder / "checkpoint" / "commits" / str(number - 1)).exists():
+                waiting.rename(folder / "requests" / waiting.name)
+            return
 
 
 def write_requests(folder: Path) -> dict[tuple[str, int], bytes]:
@@ -136,8 +154,6 @@ def write_requests(folder: Path) -> dict[tuple[str, int], bytes]:
                     client.receive(message)
         assert server.tree.canonical_xml().count(b"<dish>") == 1 + ROUNDS
     for number, batch in enumerate(rows):
-        path = folder / f"{number}.parquet"
-        pq.write_table(pa.Table.from_pylist(batch, schema=pa.schema(FIELDS)), path)
-        # The files are read in this order.
-        os.utime(path, (1_700_000_000 + number,) * 2)
+        table = pa.Table.from_pylist(batch, schema=pa.schema(FIELDS))
+        pq.write_table(table, folder / f"{number}.parquet")
     return expected

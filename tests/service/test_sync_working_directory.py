@@ -27,6 +27,7 @@ from penstock.service.sync.server_url import DocumentUrl
 from penstock.service.sync.working_directory import STATE_FOLDER, new_client_name
 from penstock.sync import Client, Server, SyncSubscription
 from support.contracts.native_engines import needs_native
+from support.fixtures.small_disk import fill, small_disk
 from support.service.running_sync_server import RunningSyncServer, running_sync_server
 
 pytestmark = needs_native
@@ -296,6 +297,30 @@ def test_a_removed_file_is_written_again_on_request(ada: Clone) -> None:
     assert ada.file.read_bytes() == DOCUMENT
 
 
+@pytest.mark.parametrize("kind", ["link", "folder", "pipe"])
+def test_what_is_not_an_ordinary_file_is_neither_read_nor_replaced(
+    ada: Clone, bob: Clone, tmp_path: Path, kind: str
+) -> None:
+    """A link was replaced by a file with the next change; edits of what it pointed to were lost."""
+    target = tmp_path / "elsewhere.xml"
+    ada.file.rename(target)
+    match kind:
+        case "link":
+            ada.file.symlink_to(target)
+        case "folder":
+            ada.file.mkdir()
+        case "pipe":
+            os.mkfifo(ada.file)
+    bob.replace("29.90", "27.50")
+    bob.push()
+    assert refusal(ada.pull) == "sync.file"
+    assert refusal(ada.push) == "sync.file"
+    with WorkingDirectory.open(ada.folder) as directory:
+        assert refusal(directory.discard_edits) == "sync.file"
+    assert target.read_bytes() == DOCUMENT
+    assert ada.file.is_symlink() == (kind == "link")
+
+
 def test_discarded_edits_are_kept_aside(ada: Clone) -> None:
     ada.file.write_bytes(b"<catalogue>")
     with WorkingDirectory.open(ada.folder) as directory:
@@ -496,6 +521,21 @@ def test_a_folder_that_is_behind_the_server_is_refused(ada: Clone, bob: Clone) -
     assert ada.file.read_bytes() == old_file
 
 
+def test_a_full_disk_is_no_damage(server: RunningSyncServer, bob: Clone, tmp_path: Path) -> None:
+    """The hint was to clone again, which would have given up what was not pushed."""
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    with small_disk(disk):
+        ada = Clone(disk / "ada", server.url())
+        ada.replace("29.90", "27.50")
+        fill(disk / "large")
+        assert refusal(ada.push) == "workspace.full"
+        (disk / "large").unlink()
+        ada.push()
+    bob.pull()
+    assert "27.50" in bob.text
+
+
 def test_other_folders(ada: Clone, tmp_path: Path) -> None:
     def create(folder: Path) -> None:
         with WorkingDirectory.create(folder, ada.url, "x", SyncSubscription("/*")):
@@ -510,6 +550,10 @@ def test_other_folders(ada: Clone, tmp_path: Path) -> None:
     (tmp_path / "full" / "file").touch()
     assert refusal(lambda: create(tmp_path / "full")) == "sync.folder"
     assert refusal(lambda: open_(tmp_path / "full")) == "sync.no-clone"
+    (ada.folder / STATE_FOLDER / "clone.sqlite").rename(tmp_path / "kept.sqlite")
+    assert refusal(lambda: create(ada.folder)) == "sync.folder"  # its file would be replaced
+    assert ada.file.read_bytes() == DOCUMENT
+    (tmp_path / "kept.sqlite").rename(ada.folder / STATE_FOLDER / "clone.sqlite")
     (ada.folder / "inner").mkdir()
     open_(ada.folder / "inner")
     (ada.folder / STATE_FOLDER / "clone.sqlite").write_bytes(b"nonsense" * 1_000)

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import pytest
 
 from penstock.language.updates.ast import Name
 from penstock.sync import Client, Outcome, SyncSubscription
-from penstock.sync.document_tree import NewNode, NodeKind, Place
+from penstock.sync.document_tree import DocumentTree, NewNode, NodeId, NodeKind, Place
 from penstock.sync.messages import SubmittedStatement, SyncRequest
 from penstock.sync.operations import Insert, Rename, SetAttribute
-from penstock.sync.update_log import LogEntry, UpdateLog
+from penstock.sync.update_log import UpdateLog
 from support.contracts.native_engines import needs_native
 from support.sync_network import Neighbourhood
 
@@ -248,24 +246,47 @@ def test_a_restored_client_goes_on() -> None:
     net.check()
 
 
-def test_many_deletions_look_at_the_log_once(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("deletions", [["/r/a!delete()"], ["/r/a[0]!delete()"] * 30])
+def test_deletions_look_at_what_they_delete_and_not_at_the_log(
+    monkeypatch: pytest.MonkeyPatch, deletions: list[str]
+) -> None:
+    """A client that was offline for long pushed many deletions, each of which read the log."""
     net = Neighbourhood(b"<r>" + b"<a><b>1</b></a>" * 30 + b"</r>", one="/*", two="/*")
     for number in range(30):
         net["one"].update(f"/r/a[{number}]/b/*!update('x')")
-    net["two"].update("/r/a!delete()")
+    for deletion in deletions:
+        net["two"].update(deletion)
     net.push("one")
     looks: list[int] = []
-    after = UpdateLog.after
+    present_subtree = DocumentTree.present_subtree
 
-    def counted(log: UpdateLog, version: int) -> Sequence[LogEntry]:
-        looks.append(version)
-        return after(log, version)
+    def counted(tree: DocumentTree, node: NodeId, count_max: int) -> list[NodeId]:
+        found = present_subtree(tree, node, count_max)
+        looks.append(len(found))
+        return found
 
-    monkeypatch.setattr(UpdateLog, "after", counted)
+    monkeypatch.setattr(DocumentTree, "present_subtree", counted)
+    monkeypatch.setattr(UpdateLog, "after", None)
     net.server.receive(net["two"].request())
     net.server._decide_statements()
-    assert looks == [0]
+    # Once for what the deletion costs, and once for whom to tell.
+    assert 0 < sum(looks) <= 2 * 3 * 30
     monkeypatch.undo()
     net.deliver(net.server.round())
     net.push("one")
     assert told(net, "one") == [(Outcome.DELETED_UNDER, number, "two") for number in range(1, 31)]
+
+
+def test_a_refused_operation_is_not_deleted_under() -> None:
+    """What it had revealed for a moment was recorded as a change of its author."""
+    net = two()
+    net["one"].update("/r/a!delete()")
+    invalid = SubmittedStatement(
+        number=1, base=0, operations=(SetAttribute("0.3", Name("", "", "1"), "v"),)
+    )
+    net.server.receive(net["one"].request())
+    net.server.receive(
+        SyncRequest(client="two", replica=2, version=0, epoch=0, statements=(invalid,))
+    )
+    net.deliver(net.server.round())
+    assert not any(net.server._history.changes.values())

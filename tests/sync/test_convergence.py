@@ -33,6 +33,8 @@ def test_caches_converge(seed: int) -> None:
         HistoryOptions(kill=0.2, horizon=8),
         HistoryOptions(clients=6, steps=300, document_nodes=40, offline=0.2),
         HistoryOptions(subscription_change=0.3, horizon=1_000),
+        HistoryOptions(edit=0.5, rare=0.3),
+        HistoryOptions(rare=1, horizon=8, offline=0.2, kill=0.02, document_nodes=40),
         HistoryOptions(loss=0, repetition=0, reordering=0, kill=0, offline=0),
         HistoryOptions(clients=5, steps=300, offline=0.2, loss=0.3, horizon=8, kill=0.02),
     ],

@@ -164,6 +164,23 @@ def test_a_moved_node_keeps_its_namespaces() -> None:
         (lambda tree: tree.insert([], Place("0.1")), "update.content"),
         (lambda tree: tree.set_attribute("0.1", Name("", "u", "k"), ""), "update.content"),
         (lambda tree: tree.rename("0.2", Name("xmlns", "u", "k")), "update.content"),
+        # Written, the attribute would be a namespace declaration.
+        (lambda tree: tree.set_attribute("0.1", Name("", "", "xmlns"), "u"), "update.content"),
+        (
+            lambda tree: tree.insert(
+                [
+                    NewNode(
+                        "1.1",
+                        0,
+                        NodeKind.ELEMENT,
+                        Name("", "", "n"),
+                        attributes=((Name("", "", "xmlns"), "u"),),
+                    )
+                ],
+                Place("0.1"),
+            ),
+            "update.content",
+        ),
         (lambda tree: tree.apply_patch(b"junk"), "sync.patch"),
         (lambda tree: tree.apply_patch(b"PSP1\x01\x01\x07\x07\x00"), "sync.patch"),
     ],

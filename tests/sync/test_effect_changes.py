@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import pytest
 
+from penstock.language.updates.ast import Name
 from penstock.sync import Client, DocumentTree, Server, SyncSubscription
 from penstock.sync.affected import AffectedIndex
+from penstock.sync.document_tree import NodeId
 from penstock.sync.effect_changes import apply_observed
 from penstock.sync.limits import LISTED_CONTENT_MAX
-from penstock.sync.operations import Delete, apply
+from penstock.sync.operations import Delete, Rename, apply
 from support.contracts.native_engines import needs_native
 
 pytestmark = needs_native
@@ -32,6 +34,24 @@ def test_beyond_the_limit_everything_below_counts_as_touched() -> None:
     # The element itself is one of the nodes.
     assert found_when_deleted(LISTED_CONTENT_MAX - 1) == ("/r/a", "/r/a/b")
     assert found_when_deleted(LISTED_CONTENT_MAX) == ("/r/a", "/r/a/b", "/r/a/c", "//d")
+
+
+def test_a_large_subtree_is_not_listed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All its nodes were listed to find out that they are too many: renaming the root element of a
+    document of 100 MB took seconds."""
+    listed: list[int] = []
+    subtree = DocumentTree.subtree
+
+    def counted(tree: DocumentTree, node: NodeId, count_max: int | None = None) -> list[NodeId]:
+        found = subtree(tree, node, count_max)
+        listed.append(len(found))
+        return found
+
+    monkeypatch.setattr(DocumentTree, "subtree", counted)
+    found_when_deleted(1)
+    tree = DocumentTree.read(b"<r>" + b"<a/>" * 2 * LISTED_CONTENT_MAX + b"</r>")
+    apply_observed(Rename("0.1", Name("", "", "s")), tree, apply)
+    assert max(listed) == LISTED_CONTENT_MAX + 1
 
 
 @pytest.mark.parametrize("listed_max", [1, LISTED_CONTENT_MAX])

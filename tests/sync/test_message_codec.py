@@ -219,7 +219,7 @@ SUBSCRIPTION: tuple[object, ...] = ("SyncSubscription", "/*", [], "")
         (b"PSR\x02\x90", "another version"),
         (b"PSR\x01", "malformed"),
         (encoded("Nonsense"), "malformed"),
-        (encoded("CloneRequest", "x", 1, SUBSCRIPTION, 0, 0, 0), "at most length 5"),
+        (encoded("CloneRequest", "x", 1, SUBSCRIPTION, 0, 0, 0, 0), "at most length 6"),
         (encoded("CloneRequest", "x", True, SUBSCRIPTION, 0), "Expected `int`"),
         (encoded("CloneRequest", "x", -1, SUBSCRIPTION, 0), ">= 0"),
         (encoded("CloneRequest", "x", 2**60, SUBSCRIPTION, 0), "<="),

@@ -160,6 +160,20 @@ def test_a_client_beyond_the_horizon_clones_again() -> None:
     net.check()
 
 
+def test_the_log_is_bounded_in_operations(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Few statements of many operations each, none of them acknowledged, filled the memory."""
+    monkeypatch.setattr("penstock.sync.server.HORIZON_OPERATIONS", 100)
+    net = Neighbourhood(b"<r>" + b"<a>1</a>" * 30 + b"</r>", one="/*", away="/*")
+    for number in range(20):
+        net["one"].update(f"/r/a/*!update('{number}')")
+        net.push("one")
+        assert net.server.log.operations <= 100
+    assert net.server.log.start > 15
+    net.push()  # the other client has to clone again
+    net.push()
+    net.check()
+
+
 def test_reports_are_delivered_when_a_client_clones_again() -> None:
     net = Neighbourhood(b"<a><b>1</b><c/></a>", one="/*", two="/*")
     net["one"].update("/a/b/*!update('2')")

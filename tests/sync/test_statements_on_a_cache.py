@@ -6,7 +6,8 @@ import pytest
 
 from penstock.errors import PenstockError, UpdateError, Where
 from penstock.language.updates import at
-from penstock.sync import Client, Outcome, Server, SyncSubscription, conflicts, path_evaluation
+from penstock.sync import Client, Outcome, Server, SyncSubscription, path_evaluation
+from penstock.sync import server as server_core
 from support.contracts.native_engines import needs_native
 
 pytestmark = needs_native
@@ -161,6 +162,7 @@ def test_the_python_api_takes_any_value() -> None:
         ("/!delete()", "update.kind", 1),
         ("//Name!copy(/)", "update.kind", 13),
         ("//Name!update('a b')", "update.content", 15),
+        ("//Name!insert(@xmlns/'urn:x')", "update.content", 3),
     ],
 )
 def test_refused_statements_change_nothing(statement: str, code: str, column: int) -> None:
@@ -296,7 +298,7 @@ def test_a_statement_that_creates_too_many_nodes_is_refused() -> None:
 def test_a_server_refuses_what_is_left_of_a_statement_that_creates_too_many_nodes(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(conflicts, "STATEMENT_NODES_MAX", 50)
+    monkeypatch.setattr(server_core, "STATEMENT_NODES_MAX", 50)
     document = b"<r><a><b/></a><a><b/></a></r>"
     server = Server.of_document(document)
     client = Client("one", SyncSubscription("/*"))

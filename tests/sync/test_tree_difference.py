@@ -186,6 +186,7 @@ def test_the_root_element_gets_no_siblings() -> None:
     with pytest.raises(UpdateError) as refused:
         submit_edited(client, b"<!--new-->" + MENU)
     assert refused.value.code == "update.root"
+    assert refused.value.message == "the root element was given a sibling (comment)"
 
 
 def test_a_cache_without_root_is_not_edited() -> None:

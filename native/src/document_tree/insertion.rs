@@ -48,12 +48,7 @@ impl NewNode {
     fn check_element(&self, tree: &DocumentTree) -> TreeResult<()> {
         self.name.check()?;
         for (at, (name, value)) in self.attributes.iter().enumerate() {
-            name.check()?;
-            if name.prefix.is_empty() != name.uri.is_empty() {
-                return Err(TreeError::Content(
-                    "an attribute in a namespace needs a prefix",
-                ));
-            }
+            name.check_attribute()?;
             tree.check_content(NodeKind::Text, value)?;
             let before = self.attributes[..at].iter().map(|(other, _)| other);
             for other in before.clone() {

@@ -78,13 +78,18 @@ impl DocumentTree {
         Ok(visible.map(|child| self.node(child).id).collect())
     }
 
-    /// The visible nodes of a subtree in document order, its top first.
-    pub fn subtree_of(&self, id: NodeId) -> TreeResult<Vec<NodeId>> {
+    /// The first visible nodes of a subtree in document order, its top first.
+    pub fn subtree_of(&self, id: NodeId, count_max: usize) -> TreeResult<Vec<NodeId>> {
         let slot = self.live(id)?;
-        Ok(self
-            .visible_subtree(slot)
-            .map(|each| self.node(each).id)
-            .collect())
+        let nodes = self.visible_subtree(slot).take(count_max);
+        Ok(nodes.map(|each| self.node(each).id).collect())
+    }
+
+    /// The first nodes of a subtree in document order, deleted ones included.
+    pub fn present_subtree_of(&self, id: NodeId, count_max: usize) -> TreeResult<Vec<NodeId>> {
+        let slot = self.existing(id)?;
+        let nodes = self.present_subtree(slot).take(count_max);
+        Ok(nodes.map(|each| self.node(each).id).collect())
     }
 
     /// The concatenated text of a subtree.

@@ -691,12 +691,7 @@ impl DocumentTree {
         if self.node(slot).kind != NodeKind::Element {
             return Err(TreeError::NoNode(id));
         }
-        name.check()?;
-        if name.prefix.is_empty() != name.uri.is_empty() {
-            return Err(TreeError::Content(
-                "an attribute in a namespace needs a prefix",
-            ));
-        }
+        name.check_attribute()?;
         self.check_prefix(slot, name, Some(self.node(slot).name))?;
         let value = match value {
             Some(text) => {
@@ -792,6 +787,21 @@ impl QualifiedName {
             || !self.uri.chars().all(is_char)
         {
             return Err(TreeError::Content("a prefix does not fit its namespace"));
+        }
+        Ok(())
+    }
+
+    /// Checks that it can be the name of an attribute.
+    pub(super) fn check_attribute(&self) -> TreeResult<()> {
+        self.check()?;
+        if self.prefix.is_empty() != self.uri.is_empty() {
+            return Err(TreeError::Content(
+                "an attribute in a namespace needs a prefix",
+            ));
+        }
+        // Written, it would be a namespace declaration.
+        if self.prefix.is_empty() && self.local == "xmlns" {
+            return Err(TreeError::Content("`xmlns` is no name of an attribute"));
         }
         Ok(())
     }

@@ -7,7 +7,7 @@ use super::node_id::NodeId;
 /// Why an operation was refused. Nothing was changed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TreeError {
-    /// There is no such node, or it is no node of the kind that the operation needs.
+    /// There is no such node, or it is not a node of the kind that the operation needs.
     NoNode(NodeId),
     /// An inserted node has the identity of another.
     IdentityTaken(NodeId),

@@ -318,9 +318,17 @@ impl DocumentTree {
             .map_err(tree_error)
     }
 
-    fn subtree(&self, node: &str) -> PyResult<Vec<String>> {
+    #[pyo3(signature = (node, count_max=None))]
+    fn subtree(&self, node: &str, count_max: Option<usize>) -> PyResult<Vec<String>> {
         self.0
-            .subtree_of(node_id(node)?)
+            .subtree_of(node_id(node)?, count_max.unwrap_or(usize::MAX))
+            .map(texts)
+            .map_err(tree_error)
+    }
+
+    fn present_subtree(&self, node: &str, count_max: usize) -> PyResult<Vec<String>> {
+        self.0
+            .present_subtree_of(node_id(node)?, count_max)
             .map(texts)
             .map_err(tree_error)
     }

@@ -12,8 +12,13 @@ if TYPE_CHECKING:
     from penstock.service.sync.synchronisation import DescribedReport
 
 
-def show_synchronisation(done: Synchronisation, *, command: str, as_json: bool) -> None:
-    """Prints what a synchronisation resulted in: each report, then a summary."""
+def show_synchronisation(
+    done: Synchronisation, *, command: str, is_restored: bool = False, as_json: bool
+) -> None:
+    """Prints what a synchronisation resulted in: each report, then a summary.
+
+    ``is_restored``: the person's edits of the file were discarded before.
+    """
     for each in done.reports:
         _show_report(each, as_json=as_json)
     if as_json:
@@ -24,7 +29,7 @@ def show_synchronisation(done: Synchronisation, *, command: str, as_json: bool) 
                 "version": done.version,
                 "decided": done.decided,
                 "pending": done.pending,
-                "file_changed": done.is_file_changed,
+                "file_changed": done.is_file_changed or is_restored,
                 "cloned_again": done.is_cloned_again,
                 "reports": len(done.reports),
             }
@@ -36,7 +41,12 @@ def show_synchronisation(done: Synchronisation, *, command: str, as_json: bool) 
     if done.is_cloned_again:
         parts.append("cloned again")
     changed = "file changed" if command == "subscribe" else "the file has changes of others"
-    parts.append(changed if done.is_file_changed else "file unchanged")
+    if is_restored:
+        parts.append("file restored")
+    if done.is_file_changed:
+        parts.append(changed)
+    elif not is_restored:
+        parts.append("file unchanged")
     if done.pending:
         parts.append(f"{plural(done.pending, 'statement')} to push")
     print_line(", ".join(parts))

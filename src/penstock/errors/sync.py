@@ -169,8 +169,8 @@ ERRORS: dict[str, ErrorSpec] = {
     ),
     "sync.file": ErrorSpec(
         SyncError,
-        "the file of a clone is missing",
-        "`penstock sync pull --discard` writes it again.",
+        "the file of a clone is missing, or something else is there, such as a symbolic link",
+        "Remove what is there, if anything; `penstock sync pull --discard` writes the file again.",
     ),
     "sync.basex": ErrorSpec(
         SyncError,

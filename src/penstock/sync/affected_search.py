@@ -31,32 +31,6 @@ class AffectedSearch(Protocol):
         a selected node does not count."""
 
 
-class EveryClient:
-    """Finds all clients; the oracle of other searches."""
-
-    def __init__(self) -> None:
-        self._clients: dict[str, None] = {}
-        self._subscriptions: dict[SyncSubscription, None] = {}
-
-    def add(self, client: str, subscription: SyncSubscription) -> None:
-        """A client subscribes."""
-        self._clients[client] = None
-        self._subscriptions[subscription] = None
-
-    def remove(self, client: str) -> Iterable[SyncSubscription]:
-        """A client leaves; its subscriptions are still found."""
-        self._clients.pop(client, None)
-        return ()
-
-    def affected(self, changes: Sequence[Change]) -> Iterable[str]:
-        """All clients, if there is a change."""
-        return list(self._clients) if changes else []
-
-    def reselecting(self, changes: Sequence[Change]) -> Iterable[SyncSubscription]:
-        """All subscriptions that there ever were, if there is a change."""
-        return list(self._subscriptions) if changes else []
-
-
 class IndexedClients:
     """Finds clients in an index of what their subscriptions observe.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Final
 
 from penstock.errors import PenstockError, error
@@ -12,7 +13,7 @@ from penstock.language.updates.printer import statement_text
 from penstock.sync.client_state import ClientState, UndoableStatement
 from penstock.sync.client_transitions import CLIENT_TRANSITIONS, ClientInput, ClientStatus
 from penstock.sync.conflicts import touched
-from penstock.sync.document_tree import DocumentTree, NodeId
+from penstock.sync.document_tree import DOCUMENT, DocumentTree, NodeId
 from penstock.sync.inverses import inverse
 from penstock.sync.limits import (
     PENDING_STATEMENTS_MAX,
@@ -34,6 +35,7 @@ from penstock.sync.messages import (
 from penstock.sync.operations import Operation, apply
 from penstock.sync.reports import Outcome, Report
 from penstock.sync.resolution import resolve
+from penstock.sync.statement_work import StatementWork
 from penstock.sync.subscription import SyncSubscription
 
 
@@ -77,6 +79,7 @@ class Client:
         self._tree_version = 0
         self._replica = 0
         self._version = 0
+        self._incarnation = 0
         self._epoch = 0
         self._next_node = 0
         self._next_number = 1
@@ -112,6 +115,7 @@ class Client:
             undoable=tuple(self._undoable),
             redoable=tuple(self._redoable),
             reports=tuple(self._reports),
+            incarnation=self._incarnation,
         )
 
     @classmethod
@@ -124,6 +128,7 @@ class Client:
         client._clone_number = state.clone_number
         client._replica = state.replica
         client._version = state.version
+        client._incarnation = state.incarnation
         client._epoch = state.epoch
         client._next_node = state.next_node
         client._next_number = state.next_number
@@ -197,6 +202,7 @@ class Client:
             subscription=self.subscription,
             previous=self._replica,
             version=self._version,
+            incarnation=self._incarnation,
         )
 
     def request(self, *, submit: bool = True) -> Request:
@@ -221,6 +227,7 @@ class Client:
             epoch=self._epoch,
             statements=statements,
             subscription=self._requested,
+            incarnation=self._incarnation,
         )
 
     def subscribe(self, subscription: SyncSubscription) -> None:
@@ -275,8 +282,11 @@ class Client:
             self._tree.apply_patch(answer.snapshot)
         self._replica = answer.replica
         self._version = answer.version
+        self._incarnation = answer.incarnation
         self._epoch = 0
         self._next_node = 0
+        if answer.shared_version is not None:
+            self._enter_history(answer.decided, answer.shared_version)
         self._next_number = max(self._next_number, answer.decided + 1)
         self._report_unknown(answer.unreported)
         self._settle(answer.decided)
@@ -292,6 +302,33 @@ class Client:
             if statement.number <= unreported
         ]
 
+    def _enter_history(self, decided: int, shared_version: int) -> None:
+        """The server was restored from an older state, in which it had decided fewer statements.
+
+        Those that are lost are reported. What is pending is numbered anew, since the server expects
+        numbers without gaps. Statements with new numbers are not withdrawn by :meth:`undo`.
+        """
+        first = self._pending[0].number if self._pending else self._next_number
+        about = {each.number: touched(each.operations[0]) for each in self._undoable}
+        reason = "the server was restored from an older state, which does not have the statement"
+        self._reports += [
+            Report(Outcome.LOST, number, about.get(number, DOCUMENT), "", reason)
+            for number in range(max(decided + 1, first - PENDING_STATEMENTS_MAX), first)
+        ]
+        self._pending = [
+            replace(each, base=min(each.base, shared_version)) for each in self._pending
+        ]
+        if first <= decided + 1:
+            return
+        self._pending = [
+            replace(each, number=number)
+            for number, each in enumerate(self._pending, start=decided + 1)
+        ]
+        self._next_number = decided + 1 + len(self._pending)
+        self._sent_number = self._next_number - 1
+        self._undoable = [replace(each, number=0) for each in self._undoable]
+        self._redoable = [replace(each, number=0) for each in self._redoable]
+
     def _advance(self, message: UpdateMessage) -> None:
         if message.epoch != self._epoch and self._requested is None:
             raise error("sync.message", "the message is about a subscription nobody asked for")
@@ -299,6 +336,7 @@ class Client:
         if message.patch is not None:
             self._tree.apply_patch(message.patch)
         self._version = message.version
+        self._incarnation = message.incarnation
         if message.epoch != self._epoch:
             assert self._requested is not None
             self.subscription, self._requested = self._requested, None
@@ -476,10 +514,17 @@ class Client:
         """Makes a statement of those operations that can be applied; returns its number, them, and
         what undoes them."""
         self._require_room()
+        before = self._tree_version
         self._begin_statement()
         applied: list[Operation] = []
         inverses: list[Operation] = []
+        work = StatementWork(self._tree, STATEMENT_NODES_MAX)
         for operation in wanted:
+            try:
+                work.add(operation)
+            except PenstockError:
+                self._tree.undo_after(before)
+                raise
             try:
                 back = inverse(operation, self._tree)
                 apply(operation, self._tree)

@@ -50,3 +50,5 @@ class ClientState:
     redoable: tuple[UndoableStatement, ...]
     reports: tuple[Report, ...]
     """Reports that the application has not taken."""
+    incarnation: int = 0
+    """Of the version."""

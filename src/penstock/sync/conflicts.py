@@ -19,7 +19,6 @@ from penstock.language.updates.ast import Name
 from penstock.sync.affected.change import Change
 from penstock.sync.document_tree import DocumentTree, NodeId, NodeKind
 from penstock.sync.effect_changes import apply_observed
-from penstock.sync.limits import STATEMENT_NODES_MAX
 from penstock.sync.messages import SubmittedStatement
 from penstock.sync.operations import (
     Copy,
@@ -38,6 +37,7 @@ from penstock.sync.operations import (
     needed,
 )
 from penstock.sync.reports import Outcome, Report
+from penstock.sync.statement_work import StatementWork
 from penstock.sync.update_log import AddressedReport, LogEntry, UpdateLog
 
 _NUMBERED: Final = re.compile(r"([0-9]{1,10})\.[0-9]{1,20}")
@@ -93,12 +93,18 @@ class History:
         """Who deleted a node that is deleted."""
         self.writers: dict[tuple[NodeId, Aspect], Author] = {}
         """Who set an aspect of a node last."""
+        self.changes: dict[NodeId, list[Author]] = {}
+        """Who changed a node, in order; deletions are no changes."""
 
     def record(self, effect: Operation, author: Author) -> None:
         """An effect was applied."""
         if isinstance(effect, Delete):
             self.deletions.setdefault(effect.node, []).append(author)
-        elif isinstance(effect, Restore):
+        else:
+            authors = self.changes.setdefault(touched(effect), [])
+            if not authors or authors[-1] != author:
+                authors.append(author)
+        if isinstance(effect, Restore):
             self.deletions.pop(effect.node, None)
         aspect = aspect_of(effect)
         if aspect is not None:
@@ -115,6 +121,12 @@ class History:
         self.writers = {
             key: author for key, author in self.writers.items() if author.version > version
         }
+        for node, authors in list(self.changes.items()):
+            later = [author for author in authors if author.version > version]
+            if later:
+                self.changes[node] = later
+            else:
+                del self.changes[node]
 
 
 @dataclass(slots=True)
@@ -149,7 +161,11 @@ class StatementDecider:
         return changes
 
     def decide(
-        self, client: str, replicas: frozenset[int], statement: SubmittedStatement
+        self,
+        client: str,
+        replicas: frozenset[int],
+        statement: SubmittedStatement,
+        work: StatementWork,
     ) -> LogEntry:
         """Applies what can be applied of a statement; returns its log entry.
 
@@ -158,13 +174,12 @@ class StatementDecider:
         author = Author(self._log.version + 1, client, statement.number)
         run = _StatementRun(
             self._tree,
-            self._log,
             self._history,
             author,
             statement.base,
             replicas,
             self._changes,
-            size_max=len(self._tree) + STATEMENT_NODES_MAX,
+            work,
         )
         for operation in statement.operations:
             run.run(operation)
@@ -183,13 +198,12 @@ class StatementDecider:
 @dataclass(slots=True)
 class _StatementRun:
     tree: DocumentTree
-    log: UpdateLog
     history: History
     author: Author
     base: int
     replicas: frozenset[int]
     changes: list[Change]
-    size_max: int
+    work: StatementWork
     deleted: set[NodeId] = field(default_factory=set)
     """Nodes that the statement deleted."""
     decision: Decision = field(default_factory=Decision)
@@ -197,10 +211,7 @@ class _StatementRun:
     def run(self, operation: Operation) -> None:
         """Decides an operation."""
         try:
-            if len(self.tree) > self.size_max:
-                raise Refused(
-                    Outcome.REFUSED, touched(operation), "the statement creates too many nodes"
-                )
+            self._count(operation)
             self._check_identities(operation)
             if isinstance(operation, Delete):
                 self._delete(operation)
@@ -208,6 +219,12 @@ class _StatementRun:
                 self._change(operation)
         except Refused as refused:
             self._tell(self.author, refused.outcome, refused.node, "", str(refused))
+
+    def _count(self, operation: Operation) -> None:
+        try:
+            self.work.add(operation)
+        except PenstockError as refused:
+            raise Refused(Outcome.REFUSED, touched(operation), refused.message) from None
 
     def _check_identities(self, operation: Operation) -> None:
         for node in created(operation):
@@ -247,6 +264,7 @@ class _StatementRun:
             # What was revealed for nothing is hidden again.
             for node in deleted:
                 self.tree.delete(node)
+                self.history.changes[node].pop()
             self.history.deletions.update(deleted)
             del self.decision.effects[before[0] :]
             del self.decision.reports[before[1] :]
@@ -283,6 +301,8 @@ class _StatementRun:
         for node in nodes:
             if any(self._knows(author) for author in self.history.deletions[node]):
                 raise Refused(Outcome.REFUSED, node, "a node that it refers to was deleted before")
+        for node in nodes:
+            self._count(Restore(node))
         for node in nodes:
             for deleter in self.history.deletions[node]:
                 reason = "another client changed something in what was deleted"
@@ -345,20 +365,38 @@ class _StatementRun:
     def tell_deleted_under(self) -> None:
         """Tells the authors of unknown operations inside the subtrees that the statement deleted.
 
-        Once for all of them: the log may have many entries, and the statement many deletions.
+        Once for all of them: many nodes may have changed, and the statement may have many
+        deletions. What is looked at is the nodes that were deleted, or those that were changed,
+        whichever are fewer.
         """
         if not self.deleted:
             return
-        is_inside: dict[NodeId, bool] = {}
-        for entry in self.log.after(max(self.base, self.log.start)):
-            author = Author(entry.version, entry.client, entry.number)
-            if self._knows(author):
-                continue
-            for effect in entry.effects:
-                inner = touched(effect)
-                if not isinstance(effect, Delete) and self._is_deleted(inner, is_inside):
-                    reason = "another client, who did not know it, deleted the node"
-                    self._tell(author, Outcome.DELETED_UNDER, inner, self.author.client, reason)
+        unknown = [
+            (author, node)
+            for node in self._changed_and_deleted()
+            for author in self.history.changes[node]
+            if not self._knows(author)
+        ]
+        for author, node in sorted(unknown, key=lambda each: each[0].version):
+            reason = "another client, who did not know it, deleted the node"
+            self._tell(author, Outcome.DELETED_UNDER, node, self.author.client, reason)
+
+    def _changed_and_deleted(self) -> Iterable[NodeId]:
+        """The nodes that were changed within the log, and are in subtrees that the statement
+        deleted."""
+        changed = self.history.changes
+        deleted: dict[NodeId, None] = {}
+        is_covered: dict[NodeId, bool] = {}
+        for top in sorted(self.deleted):
+            parent = self.tree.parent(top)
+            if parent is not None and self._is_deleted(parent, is_covered):
+                continue  # It is listed with the one above it.
+            count_max = len(changed) - len(deleted) + 1
+            deleted.update(dict.fromkeys(self.tree.present_subtree(top, count_max)))
+            if len(deleted) > len(changed):
+                is_inside: dict[NodeId, bool] = {}
+                return [node for node in changed if self._is_deleted(node, is_inside)]
+        return [node for node in deleted if node in changed]
 
     def _is_deleted(self, node: NodeId, known: dict[NodeId, bool]) -> bool:
         """Whether the statement deleted the node or one above it."""

@@ -277,10 +277,16 @@ class DocumentTree:
         with _TREE_ERRORS:
             return self._native.children(node)
 
-    def subtree(self, node: NodeId) -> list[NodeId]:
-        """The node and what is below it, in document order, without what is deleted."""
+    def subtree(self, node: NodeId, count_max: int | None = None) -> list[NodeId]:
+        """The node and what is below it, in document order, without what is deleted; the first
+        ``count_max`` of them."""
         with _TREE_ERRORS:
-            return self._native.subtree(node)
+            return self._native.subtree(node, count_max)
+
+    def present_subtree(self, node: NodeId, count_max: int) -> list[NodeId]:
+        """The first nodes of :meth:`subtree`, with deleted ones."""
+        with _TREE_ERRORS:
+            return self._native.present_subtree(node, count_max)
 
     def string_value(self, node: NodeId) -> str:
         """The text of a subtree, or the value of a node without one."""

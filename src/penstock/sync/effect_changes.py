@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from penstock.sync.affected.change import Change, ContentNode, LabelPath, TouchedNode
 from penstock.sync.document_tree import DOCUMENT, DocumentTree, NodeId, NodeKind
-from penstock.sync.limits import LISTED_CONTENT_MAX
+from penstock.sync.limits import LISTED_CONTENT_MAX, LISTED_LABELS_MAX
 from penstock.sync.operations import (
     Copy,
     CopyAttribute,
@@ -75,14 +75,19 @@ def _leaf(node: NodeId, tree: DocumentTree) -> Change | None:
 def _content(node: NodeId, tree: DocumentTree) -> list[ContentNode] | None:
     """The nodes below an element and its attributes, each label path once; ``None`` if there are
     too many."""
-    subtree = tree.subtree(node)
+    subtree = tree.subtree(node, LISTED_CONTENT_MAX + 1)
     if len(subtree) > LISTED_CONTENT_MAX:
         return None
     base = len(tree.label_path(node))
     found: dict[ContentNode, None] = {}
+    labels = 0
     for each in subtree:
         kind = tree.node(each).kind
-        path: LabelPath = tree.label_path(each)[base:]
+        whole_path = tree.label_path(each)
+        labels += len(whole_path)
+        if labels > LISTED_LABELS_MAX:
+            return None
+        path: LabelPath = whole_path[base:]
         if kind is NodeKind.ELEMENT:
             if path:
                 found[ContentNode(path)] = None

@@ -27,9 +27,19 @@ STATEMENT_VISITS_MAX: Final = 20_000_000
 statement is refused with ``update.limit``."""
 
 STATEMENT_NODES_MAX: Final = 1_000_000
-"""Nodes that the insertions and copies of a statement may create; the operation that exceeds it is
-the last, and a client refuses the statement with ``update.limit``. A server refuses the operations
-after it."""
+"""Nodes that the insertions and copies of a statement may create; beyond it, a client refuses the
+statement with ``update.limit``. A server applies the operations before the one that exceeds it, and
+refuses and reports that and those after it."""
+
+STATEMENT_WORK_MAX: Final = 3_000_000
+"""Nodes that the operations of a statement may touch, each as often as it is touched: those that
+they create, those of moved subtrees, up to ``LISTED_CONTENT_MAX`` of deleted, restored and renamed
+ones, and those above all of these; likewise."""
+
+ROUND_WORK_MAX: Final = 1_000_000
+"""Nodes that the statements of a client may touch in one round, counted as those of a statement;
+after the statement that exceeds it, the client's others wait for the next round, which serves the
+other clients first."""
 
 STATEMENT_TEXT_CHARACTERS_MAX: Final = 10_000
 """Characters that are kept of a statement's text; the operations are what counts."""
@@ -58,6 +68,10 @@ HORIZON_ENTRIES: Final = 100_000
 """Entries of the server's log, and so the statements of others that a client may miss; beyond it,
 the client has to clone again."""
 
+HORIZON_OPERATIONS: Final = 4_000_000
+"""Operations and reports in the entries of the server's log, about 200 bytes of memory each; beyond
+it, the older half of them is forgotten, as beyond ``HORIZON_ENTRIES``."""
+
 CLIENTS_MAX: Final = 2_000_000
 """Clients of a server; beyond it, a clone is refused with ``sync.clients``."""
 
@@ -68,13 +82,24 @@ PREVIOUS_REPLICAS_MAX: Final = 16
 """Earlier clones of a client whose identities its pending statements may use; statements that
 create nodes with older ones are refused."""
 
+SKIPPED_REPLICAS_MAX: Final = 16_384
+"""Replicas that a server skips at most, at random, after it was started: it may have been restored
+from an older state, and nodes must not get identities that clients gave to others."""
+
 CACHED_VIEW_NODES_MAX: Final = 5_000_000
 """Nodes of the restrictions that a server keeps for the next round; beyond it, the oldest are
 evaluated again."""
 
+TOUCHED_NODES_MAX: Final = 16
+"""Nodes that a round touches, and their parents, up to which they are looked up in the restriction
+of a client before its message is made; with more, making it is quicker."""
+
 LISTED_CONTENT_MAX: Final = 1_000
 """Nodes of a subtree whose label paths are listed in the search for affected clients; of a larger
 one, everything counts as touched, and more clients are found in vain."""
+
+LISTED_LABELS_MAX: Final = 10_000
+"""Labels of these paths; likewise."""
 
 DIFFERENCE_NODES_MAX: Final = 2_000_000
 """Nodes of a document that is compared with an edited one; beyond it, the edited file is refused

@@ -28,6 +28,7 @@ from penstock.sync.messages import (
     Request,
     SubmittedStatement,
     SyncRequest,
+    UpdateMessage,
 )
 from penstock.sync.operations import Insert
 from penstock.sync.server_state import ClientRecord
@@ -51,8 +52,15 @@ _LENGTHS: Final[Mapping[tuple[type, str], int]] = {
 _ADDED: Final = (
     (SyncSubscription, "language"),
     (CloneRequest, "version"),
+    (CloneRequest, "incarnation"),
     (CloneAnswer, "reports"),
     (CloneAnswer, "unreported"),
+    (CloneAnswer, "incarnation"),
+    (CloneAnswer, "shared_version"),
+    (SyncRequest, "incarnation"),
+    (UpdateMessage, "incarnation"),
+    (LogEntry, "incarnation"),
+    (ClientState, "incarnation"),
 )
 
 _REQUESTS: Final[DataclassCodec[Request]] = DataclassCodec(

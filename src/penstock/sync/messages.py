@@ -56,12 +56,15 @@ class CloneRequest:
     version: int = 0
     """Version of the base that the client had so far. What was decided after it was not reported to
     the client yet."""
+    incarnation: int = 0
+    """Of this version."""
 
     def __post_init__(self) -> None:
         _check_client(self.client)
         _check_number(self.number, 1)
         _check_number(self.previous)
         _check_number(self.version)
+        _check_number(self.incarnation)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,9 +80,12 @@ class SyncRequest:
     statements: tuple[SubmittedStatement, ...] = ()
     subscription: SyncSubscription | None = None
     """The subscription with number ``epoch + 1``, if the client wants to change it."""
+    incarnation: int = 0
+    """Of the version."""
 
     def __post_init__(self) -> None:
         _check_client(self.client)
+        _check_number(self.incarnation)
         _check_number(self.replica, 1)
         _check_number(self.version)
         _check_number(self.epoch)
@@ -110,6 +116,11 @@ class CloneAnswer:
     unreported: int = 0
     """Number of the client's last statement that was decided since then, but before the log starts,
     so that there are no reports about it; 0 if there is none."""
+    incarnation: int = 0
+    """Of the version."""
+    shared_version: int | None = None
+    """If the server has lost the version that the client had so far, because it was restored from
+    an older state, the last version that both certainly have had."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -128,6 +139,10 @@ class UpdateMessage:
     patch: bytes | None
     """``None`` if the restriction did not change."""
     reports: tuple[Report, ...] = ()
+    incarnation: int = 0
+    """Of the version: a number of the server that decided its last statement. Servers that are
+    restored from the same state decide different statements; the incarnation tells them apart. 0 if
+    it is not known."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

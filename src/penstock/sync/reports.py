@@ -33,6 +33,9 @@ class Outcome(StrEnum):
     """The server decided the statement, but its log does not reach back to that, so nobody knows
     what happened to its operations."""
 
+    LOST = "lost"
+    """The server had decided the statement, but was restored from an older state without it."""
+
 
 @dataclass(frozen=True, slots=True)
 class Report:

@@ -28,6 +28,7 @@ from penstock.sync.operations import (
     apply,
 )
 from penstock.sync.path_evaluation import ROOT_CONTEXT, AttributeRef, PathEvaluator, Ref, TreeRef
+from penstock.sync.statement_work import StatementWork
 
 
 def resolve(
@@ -59,7 +60,7 @@ def resolve(
         The statement was refused; ``where`` is the position of the part that is at fault, if
         positions are known. What was applied of the statement must be rolled back.
     """
-    resolver = _Resolver(statement, tree, new_id, len(tree) + nodes_max, positions)
+    resolver = _Resolver(statement, tree, new_id, nodes_max, positions)
     resolver.run()
     return tuple(resolver.operations)
 
@@ -70,13 +71,13 @@ class _Resolver:
         statement: Statement,
         tree: DocumentTree,
         new_id: Callable[[], NodeId],
-        size_max: int,
+        nodes_max: int,
         positions: StatementPositions | None,
     ) -> None:
         self._statement = statement
         self._tree = tree
         self._new_id = new_id
-        self._size_max = size_max
+        self._work = StatementWork(tree, nodes_max)
         self._positions = positions
         self.operations: list[Operation] = []
 
@@ -152,10 +153,9 @@ class _Resolver:
         if len(self.operations) == STATEMENT_OPERATIONS_MAX:
             message = f"the statement takes more than {STATEMENT_OPERATIONS_MAX} operations"
             raise error("update.limit", message)
+        self._work.add(operation)
         apply(operation, self._tree)
         self.operations.append(operation)
-        if len(self._tree) > self._size_max:
-            raise error("update.limit", "the statement creates too many nodes")
 
     # Targets
 

@@ -13,7 +13,11 @@ from penstock.sync.document_tree import DOCUMENT, DocumentTree, View
 from penstock.sync.limits import (
     CLIENTS_MAX,
     HORIZON_ENTRIES,
+    HORIZON_OPERATIONS,
     PREVIOUS_REPLICAS_MAX,
+    ROUND_WORK_MAX,
+    SKIPPED_REPLICAS_MAX,
+    STATEMENT_NODES_MAX,
 )
 from penstock.sync.messages import (
     CloneAgain,
@@ -28,12 +32,14 @@ from penstock.sync.messages import (
 from penstock.sync.operations import Copy, Delete, Insert, Move, apply
 from penstock.sync.reports import Outcome, Report
 from penstock.sync.server_state import Checkpoint, ClientRecord, StateChanges, StoredState
+from penstock.sync.statement_work import StatementWork
 from penstock.sync.subscription import SyncSubscription
 from penstock.sync.update_log import AddressedReport, LogEntry, UpdateLog
 from penstock.sync.view_cache import ViewCache
 
 _UNKNOWN_CLIENT: Final = "the server does not know the client"
 _BEYOND_HORIZON: Final = "the server's log does not reach back to the client's version"
+_OTHER_HISTORY: Final = "the server was restored from an older state than the client's version"
 
 
 @dataclass(slots=True)
@@ -51,6 +57,8 @@ class _Session:
     """Whether a request is not answered yet."""
     clone: int | None = None
     """Number of a clone request to answer."""
+    shared_version: int | None = None
+    """Of the answer."""
     again: CloneAgain | None = None
 
 
@@ -85,6 +93,10 @@ class Server:
         horizon. Fewer make a server quicker to restore.
     tree
         The tree of the checkpoint, if it exists already.
+    incarnation
+        A number that no other server of the document has, at random, so that clients are recognised
+        whose versions are not those of this server because it was restored from an older state; 0
+        if that cannot happen.
     """
 
     def __init__(
@@ -96,7 +108,10 @@ class Server:
         horizon: int = HORIZON_ENTRIES,
         checkpoint_entries: int | None = None,
         tree: DocumentTree | None = None,
+        incarnation: int = 0,
     ) -> None:
+        self._incarnation = incarnation
+        self._replicas_to_skip = incarnation % SKIPPED_REPLICAS_MAX
         self._tree = DocumentTree.from_snapshot(state.checkpoint.snapshot) if tree is None else tree
         self._tree.set_version(state.checkpoint.version)
         self._log = UpdateLog(state.checkpoint.version)
@@ -131,6 +146,7 @@ class Server:
         policy: RoundPolicy | None = None,
         horizon: int = HORIZON_ENTRIES,
         checkpoint_entries: int | None = None,
+        incarnation: int = 0,
     ) -> Server:
         """A server of a document without clients; its checkpoint is to be stored."""
         tree = DocumentTree.read(document)
@@ -142,6 +158,7 @@ class Server:
             horizon=horizon,
             checkpoint_entries=checkpoint_entries,
             tree=tree,
+            incarnation=incarnation,
         )
         server._changes.checkpoint = checkpoint
         return server
@@ -247,17 +264,21 @@ class Server:
             raise error("sync.clients", f"the server has {CLIENTS_MAX:,} clients")
         if known is not None and request.number < known.clone_number:
             return
+        is_lost = request.previous != 0 and self._has_lost(request)
+        shared_version = 0 if known is None else known.version
         if known is None or request.number > known.clone_number:
             replicas: tuple[int, ...] = ()
             if known is not None and request.previous == known.replica:
                 replicas = (*known.previous_replicas, known.replica)[-PREVIOUS_REPLICAS_MAX:]
             is_new = known is None or request.previous == 0
+            self._skip_replicas()
+            reported = shared_version if is_lost else min(request.version, self.version)
             record = ClientRecord(
                 client=request.client,
                 clone_number=request.number,
                 replica=self._next_replica,
                 previous_replicas=replicas,
-                version=self.version if is_new else min(request.version, self.version),
+                version=self.version if is_new else reported,
                 decided=0 if known is None else known.decided,
                 epoch=0,
                 subscription=request.subscription,
@@ -269,7 +290,14 @@ class Server:
         session = self._session(request.client)
         session.is_online = True
         session.clone = request.number
+        session.shared_version = shared_version if is_lost else None
         self._due.add(request.client)
+
+    def _skip_replicas(self) -> None:
+        """Before the first clone, skips replicas that a server with the same state before may have
+        given away."""
+        self._next_replica += self._replicas_to_skip
+        self._replicas_to_skip = 0
 
     def _synchronise(self, request: SyncRequest) -> None:
         record = self._clients.get(request.client)
@@ -277,18 +305,35 @@ class Server:
             self._session(request.client).again = self._again(request, _UNKNOWN_CLIENT)
             self._due.add(request.client)
             return
-        if request.replica != record.replica:
+        if request.replica < record.replica:
             return
         session = self._session(request.client)
         session.is_online = True
         session.is_waiting = True
         self._due.add(request.client)
+        # The server has lost a clone with a later replica, and a subscription with a later epoch.
+        epoch = record.epoch + (record.next_subscription is not None)
+        is_later = request.replica > record.replica or request.epoch > epoch
+        if is_later or self._has_lost(request):
+            session.again = self._again(request, _OTHER_HISTORY)
+            return
         record = self._acknowledge(record, request)
         session.sent = record.version
-        if record.version < self._log.start or request.version > self.version:
+        if record.version < self._log.start:
             session.again = self._again(request, _BEYOND_HORIZON)
             return
         self._statements += [(request.client, statement) for statement in request.statements]
+
+    def _has_lost(self, request: Request) -> bool:
+        """Whether the version of a client is not one of this server's."""
+        found = self._incarnation_of(request.version)
+        is_other = 0 not in (found, request.incarnation) and found != request.incarnation
+        return request.version > self.version or is_other
+
+    def _incarnation_of(self, version: int) -> int:
+        """Which server decided the last statement of a version; 0 if that is not known."""
+        entry = self._log.entry(version)
+        return 0 if entry is None else entry.incarnation
 
     def _acknowledge(self, record: ClientRecord, request: SyncRequest) -> ClientRecord:
         """The record after what a request acknowledges; a late request acknowledges less."""
@@ -320,10 +365,17 @@ class Server:
     # Rounds
 
     def _decide_statements(self) -> None:
-        """Decides the statements of the round, in the order of their arrival."""
+        """Decides the statements of the round, in the order of their arrival.
+
+        Those of a client beyond what it may cost in a round are left out: the client finds them not
+        decided, and submits them again.
+        """
         statements, self._statements = self._statements, []
         undone = {} if self._policy is None else self._policy.undone(statements)
+        touched_nodes: dict[str, int] = {}
         for client, statement in statements:
+            if touched_nodes.get(client, 0) > ROUND_WORK_MAX:
+                continue
             record = self._clients.get(client)
             # Repeated statements are decided once, and those after a gap come again.
             if record is None or statement.number != record.decided + 1:
@@ -333,7 +385,10 @@ class Server:
                 entry = self._undone(client, statement, undone[client, statement.number])
             else:
                 replicas = frozenset((record.replica, *record.previous_replicas))
-                entry = self._decider.decide(client, replicas, statement)
+                work = StatementWork(self._tree, STATEMENT_NODES_MAX)
+                entry = self._decider.decide(client, replicas, statement, work)
+                touched_nodes[client] = touched_nodes.get(client, 0) + work.touched
+            entry = replace(entry, incarnation=self._incarnation)
             self._log.append(entry)
             self._changes.entries.append(entry)
             self._store(replace(record, decided=statement.number))
@@ -357,11 +412,6 @@ class Server:
         self._decide_statements()
         due, self._due = self._due, set()
         changes = self._decider.take_changes()
-        due.update(
-            name
-            for name in self._search.affected(changes)
-            if name in self._sessions and self._sessions[name].is_online
-        )
         entries = self._log.after(max(self._round_start, self._log.start))
         due.update(
             each.client
@@ -373,11 +423,32 @@ class Server:
         self._views.begin_round(
             self.version, entries, self._search.reselecting(changes) if changes else ()
         )
+        due.update(
+            name
+            for name in self._search.affected(changes)
+            if name in self._sessions
+            and self._sessions[name].is_online
+            and name not in due
+            and not self._is_found_in_vain(name)
+        )
         messages: list[Message] = []
         for name in sorted(due):
             messages += self._messages(name, self._views)
         self._trim()
         return messages
+
+    def _is_found_in_vain(self, name: str) -> bool:
+        """Whether a client that was up to date before the round, and that nothing is reported to,
+        still is."""
+        session, record = self._sessions[name], self._clients.get(name)
+        if record is None or record.next_subscription is not None:
+            return False
+        if session.same_as != max(session.sent, record.version):
+            return False
+        if not self._views.is_untouched(record.subscription):
+            return False
+        session.same = self.version
+        return True
 
     def _messages(self, name: str, views: ViewCache) -> Iterable[Message]:
         session = self._sessions.get(name)
@@ -389,7 +460,9 @@ class Server:
             number, session.clone = session.clone, None
             session.sent = self.version
             session.is_waiting = False
-            yield self._clone_answer(record, number, views)
+            yield replace(
+                self._clone_answer(record, number, views), shared_version=session.shared_version
+            )
         elif again is not None:
             session.is_waiting = False
             if record is None:
@@ -405,8 +478,11 @@ class Server:
             if was_requested or message.patch is not None or message.reports:
                 session.sent = self.version
                 yield message
-            elif message.epoch == message.since_epoch:
+            elif message.epoch == message.since_epoch and not self._has_entries(name, same):
                 session.same_as, session.same = since, self.version
+
+    def _has_entries(self, client: str, since: int) -> bool:
+        return any(entry.client == client for entry in self._log.after(since))
 
     def _clone_answer(self, record: ClientRecord, number: int, views: ViewCache) -> CloneAnswer:
         view = views.current(record.subscription)
@@ -424,13 +500,18 @@ class Server:
             snapshot=patch or b"",
             reports=self._reports(record.client, entries, record.subscription, views),
             unreported=unreported,
+            incarnation=self._incarnation_of(self.version),
         )
 
     def _update(
         self, record: ClientRecord, since: int, same: int, views: ViewCache
     ) -> UpdateMessage:
-        """The message that brings a client from a version to the current one; its restriction at
-        the version ``same`` is equal to that at ``since``."""
+        """The message that brings a client from a version to the current one.
+
+        Its restriction at the version ``same`` is equal to that at ``since``, and nothing between
+        them is to be reported to it: a client that is found in vain for many rounds does not have
+        the log read from ``since`` in each of them.
+        """
         wanted = record.next_subscription or record.subscription
         patch = views.patch(record.subscription, wanted, same)
         return UpdateMessage(
@@ -442,7 +523,8 @@ class Server:
             epoch=record.epoch + (record.next_subscription is not None),
             decided=record.decided,
             patch=patch,
-            reports=self._reports(record.client, self._log.after(since), wanted, views),
+            reports=self._reports(record.client, self._log.after(same), wanted, views),
+            incarnation=self._incarnation_of(self.version),
         )
 
     def _reports(
@@ -475,14 +557,17 @@ class Server:
 
     def _trim(self) -> None:
         """Moves the start of the log to the oldest acknowledged version, or to the horizon."""
+        is_large = self._log.operations > HORIZON_OPERATIONS
         removed_min = self._checkpoint_entries
         kept_max = self._horizon // 2 if removed_min is None else 2 * removed_min
-        if len(self._log) <= kept_max:
+        if len(self._log) <= kept_max and not is_large:
             return
         oldest = min((each.version for each in self._clients.values()), default=self.version)
         start = max(oldest, self.version - self._horizon)
+        if is_large:
+            start = max(start, self._log.start_of(HORIZON_OPERATIONS // 2))
         # A checkpoint costs as much as the document is large.
-        if start - self._log.start < max(1, kept_max // 2):
+        elif start - self._log.start < max(1, kept_max // 2):
             return
         self._log.forget(start)
         self._history.forget(start)

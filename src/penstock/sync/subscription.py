@@ -55,6 +55,10 @@ class SyncSubscription:
             default_namespace=self.default_namespace or None,
         )
 
+    def __hash__(self) -> int:
+        # Servers look subscriptions up for each client and round, and a text knows its hash.
+        return hash(self.query)
+
     @cached_property
     def xql(self) -> XqlSubscription:
         """The subscription, parsed as extended XQL."""

@@ -32,6 +32,8 @@ class LogEntry:
     are recorded so that they do not depend on forgotten nodes."""
     reports: tuple[AddressedReport, ...] = ()
     text: str = ""
+    incarnation: int = 0
+    """Of the server that decided the statement."""
 
 
 class UpdateLog:
@@ -41,16 +43,33 @@ class UpdateLog:
         self.start = start
         """The entries after this version are known."""
         self._entries: list[LogEntry] = list(entries)
+        self._operations = sum(map(_size, self._entries))
 
     @property
     def version(self) -> int:
         """The version of the last entry."""
         return self.start + len(self._entries)
 
+    @property
+    def operations(self) -> int:
+        """The number of operations and reports in the entries."""
+        return self._operations
+
+    def start_of(self, operations_max: int) -> int:
+        """The version after which the entries have at most that many operations and reports."""
+        start, operations = self.version, 0
+        for entry in reversed(self._entries):
+            operations += _size(entry)
+            if operations > operations_max:
+                break
+            start = entry.version - 1
+        return start
+
     def append(self, entry: LogEntry) -> None:
         """Adds the next entry."""
         assert entry.version == self.version + 1
         self._entries.append(entry)
+        self._operations += _size(entry)
 
     def after(self, version: int) -> Sequence[LogEntry]:
         """The entries after a version, which must not be before the start."""
@@ -64,7 +83,9 @@ class UpdateLog:
 
     def forget(self, version: int) -> None:
         """Drops the entries up to a version."""
-        del self._entries[: max(0, version - self.start)]
+        forgotten = max(0, version - self.start)
+        self._operations -= sum(map(_size, self._entries[:forgotten]))
+        del self._entries[:forgotten]
         self.start = max(self.start, version)
 
     def __len__(self) -> int:
@@ -72,3 +93,7 @@ class UpdateLog:
 
     def __iter__(self) -> Iterator[LogEntry]:
         return iter(self._entries)
+
+
+def _size(entry: LogEntry) -> int:
+    return len(entry.effects) + len(entry.reports)

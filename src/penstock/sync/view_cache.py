@@ -6,8 +6,9 @@ from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from penstock.sync.document_tree import DocumentTree, View
-from penstock.sync.limits import CACHED_VIEW_NODES_MAX
+from penstock.sync.conflicts import touched
+from penstock.sync.document_tree import DocumentTree, NodeId, View
+from penstock.sync.limits import CACHED_VIEW_NODES_MAX, TOUCHED_NODES_MAX
 from penstock.sync.operations import CopyAttribute, Operation, Rename, SetAttribute, SetValue
 from penstock.sync.subscription import SyncSubscription
 from penstock.sync.update_log import LogEntry
@@ -45,6 +46,11 @@ class ViewCache:
         self._restructured: list[int] = []
         """The versions from which on nodes were inserted, removed or moved, ascending."""
         self._patches: dict[tuple[SyncSubscription, SyncSubscription, int], bytes | None] = {}
+        self._before = -1
+        """The version before the round."""
+        self._touched: dict[NodeId, None] = {}
+        """The nodes that the round touched, and their parents."""
+        self._untouched: dict[SyncSubscription, bool] = {}
 
     def begin_round(
         self, version: int, entries: Sequence[LogEntry], reselecting: Iterable[SyncSubscription]
@@ -65,9 +71,14 @@ class ViewCache:
         while self._nodes > CACHED_VIEW_NODES_MAX:
             self._nodes -= len(self._known.pop(next(iter(self._known))).view)
         self._version = version
+        self._touched, self._untouched = {}, {}
         if not entries:
             return
         first = entries[0].version
+        self._before = first - 1
+        for entry in entries:
+            for effect in entry.effects:
+                self._touch(touched(effect))
         if any(_is_structural(effect) for entry in entries for effect in entry.effects):
             self._restructured.append(first)
         for subscription in reselecting:
@@ -102,6 +113,31 @@ class ViewCache:
             self._nodes += len(view)
         self._known[subscription] = known
         return known.view
+
+    def _touch(self, node: NodeId) -> None:
+        self._touched[node] = None
+        parent = self._tree.parent(node) if self._tree.exists(node) else None
+        if parent is not None:
+            self._touched[parent] = None
+
+    def is_untouched(self, subscription: SyncSubscription) -> bool:
+        """Whether the round certainly left the restriction as it was.
+
+        A node that appears in a restriction is selected, which makes the subscription one that may
+        select other nodes, or has its parent in it.
+        """
+        if subscription not in self._untouched:
+            known = self._known.get(subscription)
+            self._untouched[subscription] = (
+                known is not None
+                and known.reselected is None
+                and len(self._touched) <= TOUCHED_NODES_MAX
+                and self._is_exact(known, self._before)
+                and not any(self._tree.is_in_view(node, known.view) for node in self._touched)
+            )
+            if known is not None and self._untouched[subscription]:
+                known.first = self._version
+        return self._untouched[subscription]
 
     def _is_exact(self, known: _KnownView, version: int) -> bool:
         """Whether a view is that of a version."""

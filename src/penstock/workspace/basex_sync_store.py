@@ -4,7 +4,7 @@ BaseX executes an updating query as a whole, but when it is killed while it writ
 database that is damaged, often without noticing it. So a document has two databases, which are
 written one after the other, and each has a digest of its content: at any time at least one of them
 is complete, and it has all that was acknowledged. When a store is opened and the two are not equal,
-both are made anew, with greater numbers.
+both are created again, with greater numbers.
 """
 
 from __future__ import annotations
@@ -235,13 +235,13 @@ class BasexSyncStore:
     # Recovery
 
     def _recover(self) -> StoredState | None:
-        """Reads the databases with the greatest numbers, and makes them anew if they differ."""
+        """Reads the databases with the greatest numbers, and creates them again if they differ."""
         numbers = sorted(_numbers(self._session, self._name), reverse=True)
         readable: dict[int, _Content] = {}
         latest: tuple[_Content, StoredState] | None = None
         unreadable: list[str] = []
         for number in numbers:
-            # While databases are made anew, there are more than two.
+            # While databases are created again, there are more than two.
             if len(readable) + len(unreadable) >= _COPIES and latest is not None:
                 break
             try:

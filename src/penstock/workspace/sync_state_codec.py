@@ -42,7 +42,7 @@ def encode_stored(value: object) -> str:
 
 
 def _plain(value: object) -> object:
-    """A value in terms of JSON: an object of ours is its type and fields."""
+    """A value in terms of JSON: an object of Penstock is its type and fields."""
     if isinstance(value, NodeKind | Outcome | SubscriptionLanguage):
         return {"type": type(value).__name__, "fields": [value.value]}
     if dataclasses.is_dataclass(value):

@@ -7,8 +7,8 @@ from penstock.lab.bench.machine_description import this_machine
 from penstock.lab.bench.report import Progress
 from penstock.lab.experiment_tables import ExperimentResults
 from penstock.lab.xsync.claims import claims
+from penstock.lab.xsync.false_positives import false_positives
 from penstock.lab.xsync.found_by_operation import found_by_operation
-from penstock.lab.xsync.found_in_vain import found_in_vain
 from penstock.lab.xsync.histories import conflicts, forwarding
 from penstock.lab.xsync.scale import FULL, QUICK
 from penstock.lab.xsync.search_cost import by_dtd, by_length, by_queries
@@ -34,7 +34,7 @@ def run(*, quick: bool, progress: Progress) -> ExperimentResults:
     ]
     tables = [
         *figures,
-        found_in_vain(scale, progress),
+        false_positives(scale, progress),
         found_by_operation(scale, progress),
         conflicts(scale, progress),
         forwarding(scale, progress),

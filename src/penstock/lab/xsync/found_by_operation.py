@@ -1,4 +1,4 @@
-"""Clients found in vain and missed by kind of operation, with predicates and positions."""
+"""False positives and missed clients by kind of operation, with predicates and positions."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from penstock.lab.bench.report import Progress
 from penstock.lab.experiment_tables import Cell, ResultTable
 from penstock.lab.xsync.document_types import Expressions, Labels, Population, RandomDtd
 from penstock.lab.xsync.engines import XSyncEngine, dtd_of
-from penstock.lab.xsync.found_in_vain import choose_author, random_document
+from penstock.lab.xsync.false_positives import choose_author, random_document
 from penstock.lab.xsync.scale import DEPTH_MAX, Scale
 from penstock.language.updates.ast import Name
 from penstock.sync import DocumentTree, SyncSubscription
@@ -60,19 +60,19 @@ def found_by_operation(scale: Scale, progress: Progress) -> ResultTable:
     judge = _Judge(population, tree, chance)
     rows: list[tuple[Cell, ...]] = []
     for kind in _OPERATIONS:
-        progress(f"lab xsync: found in vain, {kind}")
+        progress(f"lab xsync: false positives, {kind}")
         for engine, (found, affected, missed) in judge.totals(
             kind, scale.judged_operations
         ).items():
             hits = affected - missed
-            vain = 100 * (found - hits) / found if found else 0.0
+            wrong = 100 * (found - hits) / found if found else 0.0
             operations = scale.judged_operations
-            cells = found / operations, affected / operations, vain, missed / operations
+            cells = found / operations, affected / operations, wrong, missed / operations
             rows.append((kind, engine, *cells))
     return ResultTable(
-        "vain-operations",
-        "Clients found in vain, and clients missed, by operation",
-        ("operation", "engine", "found", "affected", "in vain %", "missed"),
+        "false-positives-operations",
+        "False positives and missed clients, by operation",
+        ("operation", "engine", "found", "affected", "false positives %", "missed"),
         tuple(rows),
         (
             f"{len(population.queries)} clients; half of the subscriptions end with a predicate or"

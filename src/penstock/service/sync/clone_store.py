@@ -16,6 +16,7 @@ from typing import Final
 
 from penstock.errors import error
 from penstock.service.sync.limits import LOGGED_CHARACTERS_MAX, LOGGED_EVENTS_MAX
+from penstock.workspace.sqlite_errors import translate_error
 
 APPLICATION_ID: Final = 0x50454E43
 """``PENC``: marks a SQLite file as the state of a clone."""
@@ -78,6 +79,8 @@ class CloneStore:
     ------
     SyncError
         ``sync.clone-damaged``: the file cannot be read, or is something else.
+    WorkspaceError
+        ``workspace.full``: the disk is full; nothing is lost.
     """
 
     def __init__(self, path: Path) -> None:
@@ -166,4 +169,7 @@ class CloneStore:
         try:
             yield
         except sqlite3.DatabaseError as problem:
-            raise error("sync.clone-damaged", f"{self._path}: {problem}") from problem
+            translated = translate_error(problem, self._path)
+            if translated is None or getattr(translated, "code", None) == "workspace.damaged":
+                translated = error("sync.clone-damaged", f"{self._path}: {problem}")
+            raise translated from problem

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
@@ -9,6 +10,7 @@ from penstock.errors import PenstockError, error
 from penstock.service.sync.clone_description import CloneDescription
 from penstock.service.sync.document_stores import DocumentStores
 from penstock.sync import Server, StoredState
+from penstock.sync.dataclass_codec import NUMBER_MAX
 from penstock.sync.messages import Request
 from penstock.sync.request_round import Round, run_round
 from penstock.workspace.sync_store import SyncStore
@@ -53,7 +55,7 @@ class DocumentEngine:
         place = stores.place_of(name)
         is_new = name not in stores.names()
         # A document that is refused leaves no store.
-        made = Server.of_document(document) if is_new and document is not None else None
+        made = _new(document) if is_new and document is not None else None
         store = stores.open(name)
         try:
             state = store.load()
@@ -62,7 +64,7 @@ class DocumentEngine:
             elif made is None:
                 if document is None:
                     raise error("sync.document", f"{place} has no document")
-                made = Server.of_document(document)
+                made = _new(document)
             store.write(made.take_changes())
         except BaseException:
             store.close()
@@ -133,12 +135,21 @@ class DocumentEngine:
         self._store.close()
 
 
+def _new(document: bytes) -> Server:
+    return Server.of_document(document, incarnation=_incarnation())
+
+
+def _incarnation() -> int:
+    """A store can be replaced by an older copy whenever no server uses it."""
+    return 1 + secrets.randbelow(NUMBER_MAX)
+
+
 def _restore(state: StoredState, place: str) -> Server:
     versions = [entry.version for entry in state.entries]
     first = state.checkpoint.version + 1
     if versions != list(range(first, first + len(versions))):
         raise error("workspace.damaged", f"{place} has a log with gaps")
     try:
-        return Server(state)
+        return Server(state, incarnation=_incarnation())
     except (PenstockError, AssertionError, IndexError, KeyError) as problem:
         raise error("workspace.damaged", f"{place} cannot be restored: {problem!r}") from problem

@@ -21,6 +21,7 @@ import hashlib
 import os
 import secrets
 import shutil
+import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -136,6 +137,8 @@ class WorkingDirectory:
                     raise error("sync.folder", f"{folder} is a clone already")
                 made = cls(folder, store, row)
                 made._recover()
+                if not made.is_cloned and made._found() is not None:
+                    raise error("sync.folder", f"{made.file} exists already")
                 yield made
             finally:
                 store.close()
@@ -169,12 +172,19 @@ class WorkingDirectory:
         Raises
         ------
         SyncError
-            ``sync.file``: there is none.
+            ``sync.file``: there is none, or it is something else.
         """
-        try:
-            return self.file.read_bytes()
-        except FileNotFoundError:
-            raise error("sync.file", f"{self.file} does not exist") from None
+        found = self._found()
+        if found is None:
+            raise error("sync.file", f"{self.file} does not exist")
+        return found
+
+    def _found(self) -> bytes | None:
+        """The content of the file, if there is one."""
+        # A link would be replaced by a file, and what it points to would be edited in vain.
+        if os.path.lexists(self.file) and not stat.S_ISREG(self.file.lstat().st_mode):
+            raise error("sync.file", f"{self.file} is not an ordinary file")
+        return self.file.read_bytes() if self.file.exists() else None
 
     @property
     def is_cloned(self) -> bool:
@@ -232,10 +242,8 @@ class WorkingDirectory:
         """Gives up what the person has changed in the file; returns where it is kept."""
         if not self.is_cloned:
             return None
-        kept = None
-        if self.file.exists() and _digest(content := self.file.read_bytes()) != (
-            self._row.checked_out
-        ):
+        kept, content = None, self._found()
+        if content is not None and _digest(content) != self._row.checked_out:
             kept = self.folder / STATE_FOLDER / _DISCARDED
             part = kept.with_suffix(".part")
             _write_part(part, content)
@@ -295,7 +303,7 @@ class WorkingDirectory:
             return True
         settled = replace(self._row, previous=None, target=None, target_indented=None)
         if self._part.exists():
-            found = self.file.read_bytes() if self.file.exists() else None
+            found = self._found()
             # A file that the person removed has no edits that could be lost.
             if found is not None and _digest(found) != self._row.checked_out:
                 self._write(replace(settled, state=previous))

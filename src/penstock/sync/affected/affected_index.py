@@ -12,7 +12,7 @@ from penstock.language.relations.path_universe import Name, PathUniverse, TextRu
 from penstock.language.source_position import position_of
 from penstock.language.xpath.namespaces import check_namespaces
 from penstock.native import native
-from penstock.sync.affected.change import Change, LabelPath
+from penstock.sync.affected.change import Change
 from penstock.sync.limits import AFFECTED_CACHE_BYTES_MAX, AFFECTED_SUBSCRIPTIONS_MAX
 from penstock.sync.reference.affected import Observation, ReferenceAffected
 
@@ -320,21 +320,17 @@ Touches = list[tuple[int, int, str, str, bool, bool]]
 
 def encode(change: Change) -> tuple[Labels, Touches]:
     """A change for the native core: label paths as a tree, parents first, and touches."""
-    numbers: dict[LabelPath, int] = {}
+    numbers: dict[tuple[int, Name], int] = {}
     labels: Labels = []
     touches: Touches = []
     for touch in change.touches:
-        path = touch.path
-        number = numbers.get(path)
-        if number is None:
-            known = len(path) - 1
-            while known and path[:known] not in numbers:
-                known -= 1
-            number = numbers[path[:known]] if known else -1
-            for length in range(known, len(path)):
-                uri, local = path[length]
-                labels.append((number, uri, local))
-                number = numbers[path[: length + 1]] = len(labels) - 1
+        number = -1
+        for label in touch.path:
+            child = numbers.get((number, label))
+            if child is None:
+                child = numbers[number, label] = len(labels)
+                labels.append((number, *label))
+            number = child
         uri, local = touch.attribute or ("", "")
         touches.append((number, touch.node.value, uri, local, touch.below, touch.text))
     return labels, touches

@@ -10,8 +10,8 @@ from penstock.sync.client import Client
 from penstock.sync.difference.compared_tree import ComparedNode, ComparedTree, ContentClasses
 from penstock.sync.difference.node_matching import NodeMatching, increasing_subsequence
 from penstock.sync.difference.text_alignment import TextNode, TextRun, align_texts
-from penstock.sync.document_tree import DocumentTree, NewNode, NodeId, NodeKind, Place
-from penstock.sync.limits import STATEMENT_OPERATIONS_MAX
+from penstock.sync.document_tree import DOCUMENT, DocumentTree, NewNode, NodeId, NodeKind, Place
+from penstock.sync.limits import STATEMENT_NODES_MAX, STATEMENT_OPERATIONS_MAX
 from penstock.sync.operations import (
     Delete,
     Insert,
@@ -22,6 +22,7 @@ from penstock.sync.operations import (
     SetValue,
     apply,
 )
+from penstock.sync.statement_work import StatementWork
 
 
 def submit_edited(client: Client, document: bytes, *, limits: Limits | None = None) -> int | None:
@@ -108,6 +109,7 @@ class _EditScript:
         """Identities of new nodes by their index in the edited tree."""
         self._deleted: list[NodeId] = []
         self.operations: list[Operation] = []
+        self._work = StatementWork(tree, STATEMENT_NODES_MAX)
 
     def run(self) -> None:
         at = 0
@@ -138,6 +140,7 @@ class _EditScript:
         if len(self.operations) == STATEMENT_OPERATIONS_MAX:
             message = f"the changes take more than {STATEMENT_OPERATIONS_MAX:,} operations"
             raise error("update.limit", message)
+        self._work.add(operation)
         apply(operation, self._tree)
         self.operations.append(operation)
 
@@ -244,6 +247,9 @@ class _EditScript:
         return run.kept[-1]
 
     def _put(self, child: int, parent: NodeId, previous: NodeId | None) -> None:
+        if parent == DOCUMENT:
+            kind = self._edited.nodes[child].kind.value
+            raise error("update.root", f"the root element was given a sibling ({kind})")
         place = self._place(parent, previous)
         old = self._matching.to_cache.get(child)
         if old is None:

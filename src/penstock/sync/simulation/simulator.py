@@ -12,11 +12,13 @@ import random
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from penstock.errors import PenstockError
+from penstock.errors import PenstockError, error
 from penstock.sync.affected.change import Change
 from penstock.sync.affected_search import IndexedClients
 from penstock.sync.client import Client
 from penstock.sync.client_transitions import ClientStatus
+from penstock.sync.difference import submit_edited_tree
+from penstock.sync.document_tree import DocumentTree
 from penstock.sync.messages import CloneAnswer, Message, Request
 from penstock.sync.reference.restriction import restrict_to_subscription
 from penstock.sync.server import Server
@@ -25,6 +27,8 @@ from penstock.sync.simulation.report_checker import ReportChecker
 from penstock.sync.simulation.workload import (
     NAMESPACES,
     random_document,
+    random_edit,
+    random_rare_statement,
     random_statement,
     random_subscription,
 )
@@ -50,6 +54,10 @@ class HistoryOptions:
     subscription_change: float = 0.03
     horizon: int = 24
     """Entries of the server's log; small, so that clients have to clone again."""
+    edit: float = 0
+    """Share of statements that are made of an edited file."""
+    rare: float = 0
+    """Share of statements of rare kinds."""
 
 
 def options_of_seed(seed: int) -> HistoryOptions:
@@ -66,6 +74,8 @@ def options_of_seed(seed: int) -> HistoryOptions:
         kill=rng.choice((0, 0.01, 0.1)),
         subscription_change=rng.choice((0, 0.03, 0.1)),
         horizon=rng.choice((8, 24, 1_000)),
+        edit=rng.choice((0, 0.1, 0.5)),
+        rare=rng.choice((0, 0.2, 0.5)),
     )
 
 
@@ -125,7 +135,9 @@ class _Simulation:
         self._rng = random.Random(seed)
         document = random_document(self._rng, size=options.document_nodes)
         self._search = _RecordingSearch()
-        self._server = Server.of_document(document, horizon=options.horizon, search=self._search)
+        self._server = Server.of_document(
+            document, horizon=options.horizon, search=self._search, incarnation=1
+        )
         self._round_version = 0
         checkpoint = self._server.take_changes().checkpoint
         assert checkpoint is not None
@@ -179,18 +191,33 @@ class _Simulation:
     def _statement(self, client: Client) -> None:
         if client.status is ClientStatus.NEW or (not client.version and not client.tree.root):
             return
-        before = client.canonical_xml()
+        options, before = self._options, client.canonical_xml()
         try:
-            client.update(
-                random_statement(self._rng, client.tree),
-                namespaces=dict(NAMESPACES),
-                nodes_max=STATEMENT_NODES_MAX,
-            )
+            if options.edit and self._rng.random() < options.edit:
+                self._edit(client)
+            else:
+                is_rare = options.rare and self._rng.random() < options.rare
+                make = random_rare_statement if is_rare else random_statement
+                client.update(
+                    make(self._rng, client.tree),
+                    namespaces=dict(NAMESPACES),
+                    nodes_max=STATEMENT_NODES_MAX,
+                )
             self.summary.statements += 1
         except PenstockError as refused:
             self.summary.refused += 1
             if client.canonical_xml() != before:
                 raise self._divergence("a refused statement changed the cache") from refused
+
+    def _edit(self, client: Client) -> None:
+        """Makes a statement of an edited file, which the cache then equals."""
+        document = client.canonical_xml()
+        if not document:
+            raise error("update.no-target", "an empty file is not edited")
+        edited = DocumentTree.read(random_edit(self._rng, document, nodes_max=STATEMENT_NODES_MAX))
+        submit_edited_tree(client, edited)
+        if client.canonical_xml(exclusive=True) != edited.canonical_xml(exclusive=True):
+            raise self._divergence(f"{client.name} has not what was edited")
 
     def _undo(self, client: Client) -> None:
         try:
@@ -294,7 +321,12 @@ class _Simulation:
         """Kills the server; what it did since the last round is lost."""
         self.summary.kills += 1
         self._search = _RecordingSearch()
-        self._server = Server(self._store, horizon=self._options.horizon, search=self._search)
+        self._server = Server(
+            self._store,
+            horizon=self._options.horizon,
+            search=self._search,
+            incarnation=self.summary.kills + 1,
+        )
         self._round_version = self._server.version
         self._to_clients.clear()
 

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import random
+from itertools import count
 from typing import Final
 
-from penstock.sync.document_tree import DOCUMENT, DocumentTree, NodeKind
+from penstock.errors import PenstockError
+from penstock.language.updates.parser import parse_statement
+from penstock.sync.document_tree import DOCUMENT, DocumentTree, NodeId, NodeKind
 from penstock.sync.path_evaluation import PathEvaluator, TreeRef
+from penstock.sync.resolution import resolve
 from penstock.sync.subscription import SubscriptionLanguage, SyncSubscription
 
 NAMES: Final = ("a", "b", "c", "p:d")
@@ -115,6 +119,66 @@ def random_statement(rng: random.Random, tree: DocumentTree) -> str:
     if function.startswith("insert"):
         return f"{target}!{function}({_plain_path(rng)})"
     return f"{target}!{function}({_path(rng, tree)})"
+
+
+_RARE_PATHS: Final = (
+    "//comment()",
+    "//(comment())[0]",
+    "//pi()",
+    "//(pi())[-1]",
+    "/r/comment()[0]",
+    "//a/@*",
+    "//p:d/@p:k",
+    "//(@k)[0]",
+    "//(a/b)[0]/*",
+    "//(a/*)[-1]",
+    "//a[b]",
+    "//b[@k = '1']",
+    "//*[not(*)]",
+    "//a/..",
+    "//b[. = '1']/..",
+)
+
+_RARE_SOURCES: Final = (".", "..", "../*[0]", "../@k", "@k", "*", "comment()", "pi()", "../..//a")
+
+_RARE_CONTENTS: Final = ("p:d/@p:k/'1'", "@p:k/'2'", "a/b/c/'x'", "p:d/p:d", "'<&>'")
+
+
+def random_rare_statement(rng: random.Random, tree: DocumentTree) -> str:
+    """A statement of a kind that :func:`random_statement` does not make: about comments,
+    instructions and attributes with a namespace, with paths in parentheses, parents and relative
+    sources."""
+    target = rng.choice(_RARE_PATHS) if rng.random() < 0.7 else _path(rng, tree)
+    place = rng.choice(("", "Before", "After"))
+    match rng.choice(("insert", "delete", "update", "copy", "copy", "move", "move")):
+        case "delete":
+            return f"{target}!delete()"
+        case "update":
+            return f'{target}!update("{rng.choice(("a", "b", "1", "2", "x", ""))}")'
+        case "insert":
+            return f"{target}!insert{place}({rng.choice(_RARE_CONTENTS)})"
+        case function:
+            sources = _RARE_SOURCES if rng.random() < 0.6 else _RARE_PATHS
+            return f"{target}!{function}{place}({rng.choice(sources)})"
+
+
+def random_edit(rng: random.Random, document: bytes, *, nodes_max: int) -> bytes:
+    """A document as a person may have left it in an editor."""
+    tree = DocumentTree.read(document)
+    numbers = count(1)
+
+    def new_id() -> NodeId:
+        return f"1.{next(numbers)}"
+
+    for version in range(1, rng.choice((2, 3, 6))):
+        tree.set_version(version)
+        make = random_rare_statement if rng.random() < 0.4 else random_statement
+        statement = parse_statement(make(rng, tree), namespaces=dict(NAMESPACES))
+        try:
+            resolve(statement, tree, new_id, nodes_max=nodes_max)
+        except PenstockError:
+            tree.undo_after(version - 1)
+    return tree.canonical_xml()
 
 
 def _plain_path(rng: random.Random) -> str:

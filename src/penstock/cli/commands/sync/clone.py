@@ -53,7 +53,7 @@ def clone(
     namespace: NamespaceOption = None,
     default_namespace: DefaultNamespaceOption = None,
     name: Annotated[
-        str, typer.Option(help="Name of this clone in reports to others (default: your login).")
+        str, typer.Option(help="Name of this clone in others' reports (default: your login name).")
     ] = "",
     token_file: SyncTokenFileOption = None,
     tls_authorities: ServerAuthoritiesOption = None,

@@ -47,15 +47,18 @@ def pull(
     """
     from penstock.service.sync import WorkingDirectory
 
+    is_restored = False
     with WorkingDirectory.open(folder) as directory:
         if discard:
+            is_missing = directory.is_cloned and not directory.file.exists()
             kept = directory.discard_edits()
+            is_restored = is_missing or kept is not None
             if kept is not None:
                 note(f"your edits are kept in {kept}")
         connection = connection_of(directory, token_file)
         root, client = directory.folder, directory.client.name
     with connection:
-        _pull(root, connection, (), is_quiet=False, as_json=as_json)
+        _pull(root, connection, (), is_quiet=False, is_restored=is_restored, as_json=as_json)
         if follow:
             _follow(root, client, connection, as_json=as_json)
 
@@ -66,6 +69,7 @@ def _pull(
     pushed: tuple[Message, ...],
     *,
     is_quiet: bool,
+    is_restored: bool = False,
     as_json: bool,
 ) -> None:
     """Pulls once; a quiet one prints only news."""
@@ -77,7 +81,7 @@ def _pull(
     ):
         done = synchronise(directory, connection, submit=False, pushed=pushed)
     if not is_quiet or done.reports or done.version != done.since:
-        show_synchronisation(done, command="pull", as_json=as_json)
+        show_synchronisation(done, command="pull", is_restored=is_restored, as_json=as_json)
         sys.stdout.flush()
 
 

@@ -17,8 +17,8 @@ def push(
 ) -> None:
     """Send your changes to the server, and bring the file up to date.
 
-    The edited file becomes one statement. Reports say what was undone, overwritten or deleted
-    under you, by whom and why. After a failure, push again: nothing is lost or done twice.
+    The edited file becomes one statement. Reports say which changes were undone or
+    overwritten, by whom and why. After a failure, push again: nothing is lost or done twice.
     """
     from penstock.service.sync import WorkingDirectory, synchronise
 

@@ -1,4 +1,4 @@
-"""``penstock sync subscribe``: changes what a clone has."""
+"""``penstock sync subscribe``: changes what a clone contains."""
 
 from __future__ import annotations
 
@@ -16,7 +16,9 @@ from penstock.cli.sync_report import show_synchronisation
 def subscribe(
     query: Annotated[
         str,
-        typer.Argument(metavar="QUERY", help="What the clone has from now on.", show_default=False),
+        typer.Argument(
+            metavar="QUERY", help="What the clone contains from now on.", show_default=False
+        ),
     ],
     *,
     folder: CloneOption = Path(),
@@ -29,7 +31,7 @@ def subscribe(
     token_file: NewTokenOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Let the clone have what another query selects, and bring the file up to date.
+    """Change the clone to what another query selects, and bring the file up to date.
 
     Only the difference is sent by the server. Your changes stay, and are not sent. If the server
     cannot be reached, the next push or pull changes it.

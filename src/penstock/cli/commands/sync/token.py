@@ -28,7 +28,7 @@ def create(
         list[str] | None,
         typer.Option(
             metavar="DOCUMENT",
-            help="Limit the token to this document; may be repeated.",
+            help="Limit the token to this document (repeatable).",
             show_default="all documents",
         ),
     ] = None,

@@ -19,9 +19,9 @@ def undo(*, folder: CloneOption = Path(), as_json: JsonOption = False) -> None:
     with WorkingDirectory.open(folder) as directory:
         with errors_of_file(directory.file, as_json=as_json):
             directory.take_edits()
-        texts = {each.number: each.text for each in directory.client.state().undoable}
+        undoable = directory.client.state().undoable
         number = directory.client.undo()
-        text = texts.get(number, "")
+        text = undoable[-1].text
         finish_change(directory, "undo", f"{number} {text}")
     _show("undo", number, text, as_json=as_json)
 

@@ -1,4 +1,4 @@
-"""How many clients each engine finds in vain, against restrictions before and after."""
+"""False positives and missed clients of each engine, against restrictions before and after."""
 
 from __future__ import annotations
 
@@ -25,27 +25,27 @@ KNOWN, UNKNOWN = "Penstock", "Penstock, content unknown"
 DOWN, DOWN_ALL, PRINTED = "XSync, DOWN", "XSync, DOWN-ALL", "XSync, DOWN as printed"
 
 
-def found_in_vain(scale: Scale, progress: Progress) -> ResultTable:
+def false_positives(scale: Scale, progress: Progress) -> ResultTable:
     """Delete elements of a document; each engine names those affected."""
     rows: list[tuple[Cell, ...]] = []
     dtd = dtd_of(20)
     chance = random.Random(20)
     root = random_document(dtd, chance)
     for kind in Expressions:
-        progress(f"lab xsync: found in vain, {kind.value}")
+        progress(f"lab xsync: false positives, {kind.value}")
         lengths = range(DEPTH_MAX + 1)
         population = Population.draw(dtd, kind, scale.judged_clients, lengths, seed=20)
         totals = _judge(population, root, scale.judged_operations, chance)
         for engine, (found, affected, missed) in totals.items():
             hits = affected - missed
-            vain = 100 * (found - hits) / found if found else 0.0
+            wrong = 100 * (found - hits) / found if found else 0.0
             operations = scale.judged_operations
-            cells = found / operations, affected / operations, vain, missed / operations
+            cells = found / operations, affected / operations, wrong, missed / operations
             rows.append((kind.value, engine, *cells))
     return ResultTable(
-        "vain",
-        "Clients found in vain, and clients missed",
-        ("expressions", "engine", "found", "affected", "in vain %", "missed"),
+        "false-positives",
+        "False positives and missed clients",
+        ("expressions", "engine", "found", "affected", "false positives %", "missed"),
         tuple(rows),
         (
             f"{scale.judged_clients} clients with subscriptions of up to {DEPTH_MAX} steps; an"
