@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import logging
+import socket
 import sqlite3
+import subprocess
+import sys
 from collections.abc import Sequence
 from contextlib import closing
 from datetime import UTC, datetime
@@ -79,6 +83,31 @@ def test_refusals_have_a_code(
     assert f"[{code}]" in done.err
 
 
+@pytest.mark.parametrize("option", ["--listen", "--metrics"])
+def test_an_address_in_use_is_refused(workspace_folder: Path, option: str) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        address = f"127.0.0.1:{other.getsockname()[1]}"
+        done = penstock(*INSECURE, option, address)
+    assert done.code == 3
+    assert f"cannot listen on {address}" in done.err
+    assert "[routing.listen]" in done.err
+
+
+def test_a_client_says_why_it_is_not_connected(tmp_path: Path) -> None:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))  # and does not listen
+        address = f"127.0.0.1:{free.getsockname()[1]}"
+        command = [sys.executable, "-m", "penstock", "router", "unsubscribe", "--connect", address]
+        with subprocess.Popen(
+            [*command, "--name", "ada", "--all", "--force"], stderr=subprocess.PIPE, text=True
+        ) as client:
+            assert client.stderr is not None
+            said = client.stderr.readline()
+            client.terminate()
+    assert said.startswith(f"not connected, trying again: {address}: ")
+    assert "[link.unreachable]" in said
+
+
 @pytest.mark.parametrize(
     "lines",
     [
@@ -142,7 +171,8 @@ def test_times_and_the_number_of_fragments_reach_the_router(
     ) -> None:
         seen.extend(subscriptions)
 
-    monkeypatch.setattr("penstock.cli.commands.router._subscribe", subscribe)
+    module = importlib.import_module("penstock.cli.commands.router.subscribe")
+    monkeypatch.setattr(module, "_subscribe", subscribe)
     command = ("router", "subscribe", "--connect", "127.0.0.1:1", "--name", "ada", "//flash")
     times = ("--starts", "2026-05-01T12:00", "--expires", "2026-06-01")
     assert penstock(*command, "--fragments", "--fragments-max", "7", *times).code == 0
@@ -187,6 +217,11 @@ def test_dead_letters_of_a_router_are_listed(workspace_folder: Path) -> None:
     ]
     [row] = penstock("router", "dead-letters", "--json", "--code", "xml.unclosed").rows
     assert (row["document"], row["bytes"], row["report"]) == ("wire/1", 3, None)
+    assert penstock("router", "dead-letters", "--content", "2").out == "<a></b>"
+    unknown = penstock("router", "dead-letters", "--content", "3")
+    assert unknown.code == 3
+    assert "[dead-letter.unknown]" in unknown.err
+    assert "penstock router dead-letters" in unknown.err
 
 
 def test_reports_of_a_router_of_an_older_format(workspace_folder: Path) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -17,6 +17,7 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as f
 from pyspark.sql.types import StringType, StructField, StructType
 
+from penstock.documents import Fragment
 from penstock.errors import PenstockError
 from penstock.pipeline import (
     RoutedBatchDelivery,
@@ -30,15 +31,17 @@ from penstock.pipeline import (
     write_router_tree,
 )
 from penstock.pipeline.delivery import BatchCounts
+from penstock.pipeline.document_probe import ProbeStage
 from penstock.pipeline.limits import OPEN_ROUTERS_MAX, TREE_HOPS_MAX
-from penstock.pipeline.routed_documents import EntryStage, HopStage, tree_routing
-from penstock.pipeline.router_cache import MATCH_LIST_ALONE, RouterCache
+from penstock.pipeline.routed_documents import EntryStage, HopStage, WholeRoute, tree_routing
+from penstock.pipeline.router_cache import MATCH_LIST_ALONE, RouterCache, TreeRouting
 from penstock.routing import (
     ALL_KINDS,
     NO_KINDS,
     AnnotationKind,
     LocalSubscription,
     Publish,
+    Router,
     Subscribe,
 )
 from penstock.workspace import write_mappings
@@ -89,7 +92,7 @@ def home(publisher: str) -> str:
 
 
 def subscription_rows(
-    spark: SparkSession, of: dict[str, tuple[LocalSubscription, ...]]
+    spark: SparkSession, of: Mapping[str, tuple[LocalSubscription, ...]]
 ) -> DataFrame:
     rows = []
     for router, subscriptions in of.items():
@@ -499,12 +502,17 @@ def test_arguments_are_checked(spark: SparkSession, tmp_path: Path) -> None:
 
 
 def stage_batch(documents: DataFrame, router: str) -> pa.RecordBatch:
-    """The documents as rows at a router."""
+    """Documents as rows of the first stage."""
+    return next(EntryStage()(iter([entered_batch(documents, router)])))
+
+
+def entered_batch(documents: DataFrame, router: str) -> pa.RecordBatch:
+    """Documents at a router."""
     table = documents.toArrow()
     table = table.append_column("router", pa.array([router] * table.num_rows))
     table = table.append_column("row", pa.array(range(table.num_rows), pa.int64()))
     (batch,) = table.combine_chunks().to_batches()
-    return next(EntryStage()(iter([batch])))
+    return batch
 
 
 def test_a_worker_opens_only_the_files_of_its_routers(spark: SparkSession, tmp_path: Path) -> None:
@@ -567,6 +575,74 @@ def test_open_routers_are_bounded(spark: SparkSession, tmp_path: Path) -> None:
         opened[1].receive(
             Subscribe(subscriptions=(LocalSubscription(id="n", subscriber="a", query="/b"),)), NOON
         )
+
+
+def whole_route(tree: str, hops: int) -> WholeRoute:
+    stage = HopStage(
+        routing=tree_routing(tree, mappings=None, limits=None, kinds=MATCH_LIST_ALONE),
+        at=NOON,
+        config=RunConfig(),
+    )
+    return WholeRoute(stage=stage, entry=EntryStage(), hops=hops)
+
+
+def test_the_probe_opens_each_router_once_for_many_documents(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    leaves = [f"r{number}" for number in range(1, OPEN_ROUTERS_MAX + 4)]
+    wanted = {
+        name: (LocalSubscription(id=name, subscriber=name, query="/news"),) for name in leaves
+    }
+    rows = subscription_rows(spark, wanted)
+    tree = write_router_tree(rows, [("r0", name) for name in leaves], str(tmp_path))
+    opened: list[str] = []
+    open_router = TreeRouting.open
+
+    def count(routing: TreeRouting, name: str) -> Router:
+        opened.append(name)
+        return open_router(routing, name)
+
+    monkeypatch.setattr(TreeRouting, "open", count)
+    batch = entered_batch(documents_of(spark, [b"<news/>"] * 5), "r0")
+    steps = list(whole_route(tree, 1)(batch))
+    assert [step.row for step in steps if step.row is not None].count(3) == 1 + len(leaves)
+    assert sorted(opened) == sorted(["r0", *leaves])
+
+
+def test_a_router_that_cannot_be_opened_fails_the_probe(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    tree = small_tree(spark, tmp_path / "tree", **QUERIES)
+    file = StoredTree.read(tree).routers["c"].subscriptions
+    (tmp_path / "tree" / file).unlink()
+    batch = entered_batch(documents_of(spark, CONTENTS), "b")
+    with pytest.raises(PenstockError, match=r"index\.missing"):
+        list(ProbeStage(work=whole_route(tree, 2))(iter([batch])))
+
+
+def test_fragments_are_converted_once(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wanted = LocalSubscription(
+        id="s", subscriber="ada", query="//flash", returns="fragments", fragments_max=2
+    )
+    rows = subscription_rows(spark, {"a": (wanted,)})
+    tree = write_router_tree(rows, [], str(tmp_path), routers=["a"])
+    converted = []
+    to_xml = Fragment.to_xml
+
+    def count(fragment: Fragment) -> str:
+        converted.append(fragment)
+        return to_xml(fragment)
+
+    monkeypatch.setattr(Fragment, "to_xml", count)
+    stage = whole_route(tree, 0).stage
+    content = b"<news><flash>1</flash><flash/><flash/></news>"
+    results, _ = stage(iter([stage_batch(documents_of(spark, [content]), "a")]))
+    (match,) = results.column("matches")[0].as_py()
+    texts = [each["xml"] for each in match["fragments"]]
+    assert texts == ["<flash>1</flash>", "<flash/>", "<!-- 1 more -->"]
+    assert len(converted) == 2
 
 
 def test_one_router_is_a_tree(spark: SparkSession, tmp_path: Path) -> None:

@@ -6,9 +6,10 @@ import pytest
 from hypothesis import given
 
 from penstock.errors import QueryError
-from penstock.language import Query, parse
+from penstock.language import Query, contains, parse
 from penstock.language.limits import KEYWORDS_MAX
 from penstock.routing import UNIVERSAL, Pattern, SampledDocuments
+from penstock.routing.limits import MINIMISATION_TRIALS_MAX
 from penstock.routing.minimisation import minimise
 from penstock.routing.pattern_generalisation import upper_bounds, weaker_patterns
 from penstock.routing.query_size import node_count
@@ -123,3 +124,22 @@ def test_weaker_patterns_contain_the_pattern_and_are_smaller(pattern: Pattern) -
         assert weaker.contains(pattern)
         assert weaker.size < pattern.size
         assert weaker.where == pattern.where
+
+
+def test_parts_behind_necessary_ones_are_removed() -> None:
+    necessary = " and ".join(f"c{number}" for number in range(10))
+    redundant = " and ".join(f"@z > {number}" for number in range(10))
+    expected = minimise(parse(f"/a[{necessary} and @z > 9]"))
+    assert minimise(parse(f"/a[{necessary} and {redundant}]")) == expected
+
+
+def test_the_removals_that_are_tried_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    trials = []
+
+    def count(first: Query, second: Query) -> bool:
+        trials.append(second)
+        return contains(first, second)
+
+    monkeypatch.setattr("penstock.routing.minimisation.contains", count)
+    minimise(parse("|".join(f"//a{number}" for number in range(MINIMISATION_TRIALS_MAX * 2))))
+    assert len(trials) <= 2 * MINIMISATION_TRIALS_MAX

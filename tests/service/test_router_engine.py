@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import random
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -26,6 +26,7 @@ from penstock.routing import (
     ForwardedDocument,
     LocalSubscription,
     Pattern,
+    Router,
     RouterLimits,
     RouterMessage,
     SubscriptionDelta,
@@ -332,7 +333,8 @@ def test_acknowledgements_and_messages_of_an_ended_session_change_nothing(tmp_pa
 def test_the_oldest_deliveries_of_a_silent_subscriber_are_discarded(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("penstock.service.router.engine.SUBSCRIBER_DELIVERIES_MAX", 2)
+    limits = "penstock.service.router.unacknowledged_deliveries"
+    monkeypatch.setattr(f"{limits}.SUBSCRIBER_DELIVERIES_MAX", 2)
     with opened(tmp_path) as engine:
         one(engine, partial(RouterEngine.subscribe, subscriptions=[flash()]))
         codes = set()
@@ -343,6 +345,30 @@ def test_the_oldest_deliveries_of_a_silent_subscriber_are_discarded(
         assert codes == {"routing.deliveries-full"}
         assert [each.number for each in engine.deliveries_after("ada", 0, 10)] == [3, 4]
         assert engine.report().deliveries_discarded == 2
+
+
+def test_deliveries_of_a_silent_subscriber_are_bounded_in_bytes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    limits = "penstock.service.router.unacknowledged_deliveries"
+    monkeypatch.setattr(f"{limits}.SUBSCRIBER_DELIVERY_BYTES_MAX", 2_000)
+
+    def publish(engine: RouterEngine, number: int, size: int) -> list[int]:
+        content = b"<flash>" + b"x" * size + b"</flash>"
+        one(engine, partial(RouterEngine.publish, document=document(content, number)))
+        return [each.number for each in engine.deliveries_after("ada", 0, 10)]
+
+    with opened(tmp_path) as engine:
+        one(engine, partial(RouterEngine.subscribe, subscriptions=[flash()]))
+        assert publish(engine, 1, 900) == [1]
+        assert publish(engine, 2, 900) == [1, 2]
+    with opened(tmp_path) as engine:
+        assert publish(engine, 3, 900) == [2, 3], "the sizes are those of the store"
+        one(engine, lambda each: each.acknowledge_deliveries("ada", 2))
+        assert publish(engine, 4, 900) == [3, 4]
+        assert publish(engine, 5, 9_000) == [5], "alone, it may be longer"
+        assert publish(engine, 6, 0) == [6]
+        assert engine.report().subscribers == {"ada": 1}
 
 
 INNER = "".join(f"<a k='{number}'/><b k='{number}'>{number}</b>" for number in range(50))
@@ -503,3 +529,72 @@ def test_a_full_disk_ends_the_engine_and_the_store_has_the_state_before(
         assert engine.router.counters.received == 0
         receipt = one(engine, partial(RouterEngine.publish, document=document(b"<flash/>")))
         assert receipt.outcome == "accepted"  # type: ignore[attr-defined]
+
+
+class NoIteration(Mapping[str, LocalSubscription]):
+    """Subscriptions that can only be looked up."""
+
+    def __init__(self, subscriptions: Mapping[str, LocalSubscription]) -> None:
+        self._subscriptions = subscriptions
+
+    def __getitem__(self, id_: str) -> LocalSubscription:
+        return self._subscriptions[id_]
+
+    def __iter__(self) -> Iterator[str]:
+        raise AssertionError("went through the subscriptions of all subscribers")
+
+    def __len__(self) -> int:
+        return len(self._subscriptions)
+
+
+def test_subscribing_does_not_go_through_the_subscriptions_of_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with opened(tmp_path) as engine:
+        others = LocalSubscription(id="client ben s", subscriber="ben", query="/a")
+        one(engine, lambda each: each.subscribe([others]))
+        view = engine.router.subscriptions
+        own = LocalSubscription(id="client ada s", subscriber="ada", query="/b")
+        monkeypatch.setattr(Router, "subscriptions", NoIteration(view))
+        assert one(engine, lambda each: each.subscribe([own])) == 1
+        assert view[own.id] == own, "a view, not a copy"
+        assert one(engine, lambda each: each.subscriptions_of("ada")) == [own]
+        later = replace(own, expires_at=datetime(2030, 1, 1, tzinfo=UTC))
+        assert one(engine, lambda each: each.subscribe([later])) == 0
+        assert one(engine, lambda each: each.subscriptions_of("ada")) == [later]
+        assert one(engine, lambda each: each.unsubscribe([own.id])) == 1
+        assert one(engine, lambda each: each.subscriptions_of("ada")) == []
+    monkeypatch.undo()
+    with opened(tmp_path) as engine:
+        assert one(engine, lambda each: each.subscriptions_of("ben")) == [others]
+
+
+def test_a_refused_request_changes_no_subscription_that_exists(tmp_path: Path) -> None:
+    known = LocalSubscription(id="client ada s", subscriber="ada", query="/a")
+    later = replace(known, expires_at=datetime(2030, 1, 1, tzinfo=UTC))
+    invalid = LocalSubscription(id="client ada t", subscriber="ada", query="/b[")
+    with opened(tmp_path) as engine:
+        one(engine, lambda each: each.subscribe([known]))
+        with pytest.raises(PenstockError, match=r"query\.syntax"):
+            one(engine, lambda each: each.subscribe([later, invalid]))
+        assert one(engine, lambda each: each.subscriptions_of("ada")) == [known]
+        latest = replace(later, expires_at=datetime(2031, 1, 1, tzinfo=UTC))
+        assert one(engine, lambda each: each.subscribe([later, latest])) == 0
+        assert one(engine, lambda each: each.subscriptions_of("ada")) == [latest]
+    with opened(tmp_path) as engine:
+        assert one(engine, lambda each: each.subscriptions_of("ada")) == [latest]
+
+
+def test_neighbours_go_on_forwarding_while_the_times_of_a_subscription_change(
+    tmp_path: Path,
+) -> None:
+    known = LocalSubscription(id="client ada s", subscriber="ada", query="/a")
+    later = replace(known, expires_at=datetime(2030, 1, 1, tzinfo=UTC))
+    with opened(tmp_path) as engine:
+        engine.run([lambda each: each.add_neighbour("r1"), lambda each: each.subscribe([known])])
+        one(engine, lambda each: each.link_established("r1", b"session"))
+        results, effects = engine.run([lambda each: each.subscribe([later])])
+        assert results[0].failure is None
+        assert effects == []
+        _, effects = engine.run([lambda each: each.publish(document())])
+        assert DeliveriesAdded("ada") in effects

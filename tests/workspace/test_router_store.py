@@ -123,6 +123,23 @@ def test_only_a_neighbour_of_a_router_can_be_forgotten(stored: Path, tmp_path: P
         forget_neighbour(tmp_path / "empty", "r1")
 
 
+def test_dead_letters_are_bounded_in_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("penstock.workspace.router_store.ROUTER_DEAD_LETTER_BYTES_MAX", 2_500)
+    store = RouterStore.open(tmp_path, "r0")
+    engine = RouterEngine(store)
+
+    def kept_after(number: int, size: int) -> list[str]:
+        refused = document(b"<a>" + b"x" * size, number)
+        engine.run([partial(RouterEngine.publish, document=refused)])
+        return [each.document.header.id for each in store.dead_letters()]
+
+    assert kept_after(1, 1_000) == ["1"]
+    assert kept_after(2, 1_000) == ["1", "2"]
+    assert kept_after(3, 1_000) == ["2", "3"]
+    assert kept_after(4, 5_000) == ["4"]
+    store.close()
+
+
 def test_only_the_latest_dead_letters_are_kept(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

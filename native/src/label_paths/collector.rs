@@ -12,7 +12,7 @@ use crate::events::{Context, NameId, Span, StartElement};
 
 type Hashing = foldhash::fast::RandomState;
 
-/// Paths and attributes that a collector keeps from one document to the next; beyond it, it starts anew.
+/// Paths and attributes that a collector keeps from one document to the next; beyond it, it starts from an empty set.
 const KNOWN_MAX: usize = 1 << 14;
 
 /// The label paths of a document, if they are to be recorded.

@@ -112,7 +112,7 @@ pub struct MainPaths {
 }
 
 impl MainPaths {
-    /// Compiles the main paths of queries; `None` stands for a query that is no path.
+    /// Compiles the main paths of queries; `None` stands for a query that is not a path.
     pub fn new<'q>(
         queries: impl Iterator<Item = Option<&'q Query>>,
         vocabulary: &Vocabulary,

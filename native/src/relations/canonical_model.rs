@@ -2,7 +2,7 @@
 //!
 //! Of a tree pattern, each node becomes a node of the document: wildcards become fresh names, `//` one
 //! fresh element, and values are chosen so that the facts about them hold. Negations, functions and the
-//! like are not taken into account, so that whoever needs a match must check that the query matches.
+//! like are not taken into account, so a caller that needs a match must check that the query matches.
 
 use std::fmt::Write;
 

@@ -37,7 +37,7 @@ impl HeaderError {
     }
 }
 
-/// What a header attests about a document, whoever receives it: the version, the digest of the
+/// What a header attests about a document to any receiver: the version, the digest of the
 /// document's identity (BLAKE2b, 16 bytes), its size and the digest of the limits of reading.
 pub fn attestation(version: u8, identity: &[u8], content_bytes: u64, limits: &[u8]) -> Vec<u8> {
     let digest = Blake2b::<U16>::digest(identity);

@@ -82,13 +82,13 @@ ERRORS: dict[str, ErrorSpec] = {
     ),
     "link.resume": ErrorSpec(
         PeerLinkError,
-        "the peer's state of the session does not fit ours",
+        "the peer's state of the session does not match that of this side",
         "The link reconnects with a new session; the application gets `SessionReset`.",
     ),
     "link.peer-limits": ErrorSpec(
         PeerLinkError,
         "a message that waits for the peer is longer than the peer accepts",
-        "Raise the peer's `LinkLimits`, or lower ours to the same values.",
+        "Raise the peer's `LinkLimits`, or lower those of this side to the same values.",
     ),
     "link.handshake-timeout": ErrorSpec(
         PeerLinkError,

@@ -55,7 +55,7 @@ ERRORS: dict[str, ErrorSpec] = {
     "routing.annotations": ErrorSpec(
         RoutingError,
         "the annotations of a neighbour contradict the document",
-        "The neighbour is faulty or lies: examine it before you connect it again.",
+        "The neighbour is faulty or malicious: examine it before you connect it again.",
     ),
     "routing.fixed": ErrorSpec(
         RoutingError,
@@ -77,9 +77,14 @@ ERRORS: dict[str, ErrorSpec] = {
         "an address is malformed",
         "Use HOST:PORT, such as 127.0.0.1:7400, [::1]:7400, or unix:PATH.",
     ),
+    "routing.listen": ErrorSpec(
+        RoutingError,
+        "a router cannot listen on an address",
+        "Choose another port; port 0 takes a free one. Another process may use this one.",
+    ),
     "routing.insecure": ErrorSpec(
         RoutingError,
-        "a router without tokens would accept anybody",
+        "a router without tokens would accept every connection",
         "Give a token file with `--token-file`, or `--insecure` on an address of this machine.",
     ),
     "routing.token-file": ErrorSpec(

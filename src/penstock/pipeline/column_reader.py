@@ -46,8 +46,8 @@ def read_column(
         Whether to read a table as a stream. Has no effect on a DataFrame.
     published_at
         The publishing time. By default, or if null, the current time, which is the same for all
-        documents of a micro-batch and for its replays; if the source is no stream, the time of this
-        call.
+        documents of a micro-batch and for its replays; if the source is not a stream, the time of
+        this call.
     **header
         Other header values: see :class:`~penstock.pipeline.document_headers.HeaderOptions`.
 

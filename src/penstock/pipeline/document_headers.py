@@ -79,7 +79,7 @@ def documents_from(
 
 
 def current_time(source: DataFrame) -> Column:
-    """The current time: of the micro-batch, or of this call if the source is no stream.
+    """The current time: of the micro-batch, or of this call if the source is not a stream.
 
     Several jobs may read the documents of a batch. ``current_timestamp`` would differ between them.
     """

@@ -2,9 +2,12 @@
 
 A crash in native code or a kill for lack of memory leaves no exception behind: Spark only reports
 that a Python worker is gone. After such a failure the driver runs a job of this stage. Each task
-processes its documents in a child process, which announces every document before it starts on it.
-If the child dies, the announced document is tried again in a new child, and reported if that dies
+processes its documents in a child process, which announces every document before it works on it.
+If the child dies, the announced document is tried alone in a new child, and reported if that dies
 too. The task itself survives, so one job finds all such documents.
+
+Only a process that ends is the fault of a document. An exception fails the job, as it does outside
+the probe: what belongs to a document is caught where it is processed.
 """
 
 from __future__ import annotations
@@ -19,13 +22,13 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
-from typing import IO, Any, Final, TypeAlias
+from typing import IO, Any, Final, NamedTuple, TypeAlias
 
 import pyarrow as pa
 from pyspark import cloudpickle
 
 from penstock.documents.failure_report import failure_report
-from penstock.errors import error
+from penstock.errors import PenstockError, error
 from penstock.pipeline.batch_matcher import split_by_bytes
 from penstock.pipeline.match_stage import delivery_rows
 from penstock.pipeline.partition_matcher import PartitionMatcher
@@ -33,8 +36,11 @@ from penstock.pipeline.quarantine import FailedDocument
 from penstock.pipeline.sequence_numbers import order_keys
 from penstock.workspace.content_digest import content_digest
 
-DEATHS_MAX: Final = 2
-"""Child processes that a document may end before it is reported."""
+DEATHS: Final = 2
+"""Child processes that a document has ended when it is reported."""
+
+DONE: Final = "done"
+"""A child process's last announcement for a batch."""
 
 FAILED: Final = pa.schema([pa.field("failed", pa.string(), nullable=False)])
 """The stage's output: each document that ended its process, as JSON."""
@@ -44,9 +50,18 @@ _OOM_SCORE_FILE: Final = "/proc/self/oom_score_adj"
 _OOM_SCORE_MAX: Final = b"1000"
 
 
-DocumentWork: TypeAlias = Callable[[pa.RecordBatch], None]
-"""What is done with each document; it can be pickled. The batches have the columns ``document`` and
-``content``."""
+class ProbeStep(NamedTuple):
+    """What a child process works on next."""
+
+    row: int | None
+    """The row of a document; ``None`` for work that belongs to no document."""
+    finished: int
+    """The number of rows at the beginning of the batch that need no more work."""
+
+
+DocumentWork: TypeAlias = Callable[[pa.RecordBatch], Iterator[ProbeStep]]
+"""What is done with documents; it can be pickled. Each step is announced before it is done. The
+batches have the columns ``document`` and ``content``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,10 +70,12 @@ class MatchWork:
 
     matcher: PartitionMatcher
 
-    def __call__(self, documents: pa.RecordBatch) -> None:
-        """Match documents."""
-        for matched in self.matcher.match(iter([documents])):
-            delivery_rows(matched, order_keys(matched.documents))
+    def __call__(self, documents: pa.RecordBatch) -> Iterator[ProbeStep]:
+        """Match documents one by one."""
+        for row in range(documents.num_rows):
+            yield ProbeStep(row, row)
+            for matched in self.matcher.match(iter([documents.slice(row, 1)])):
+                delivery_rows(matched, order_keys(matched.documents))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,39 +101,48 @@ class _Probe:
         dumps: Any = cloudpickle.dumps
         self._work: bytes = dumps(work)
         self._child: subprocess.Popen[bytes] | None = None
+        self._status = 0
+        """The exit status of the last child that died."""
 
     def failures(self, documents: pa.RecordBatch) -> Iterator[FailedDocument]:
         """The documents of a batch that end their process twice."""
-        start = deaths = 0
-        while start < documents.num_rows:
-            reached = self._process(documents.slice(start))
-            if reached is None:
-                return
-            status = self._end()
-            deaths = deaths + 1 if reached == 0 else 1
-            start += reached
-            if deaths == DEATHS_MAX:
-                yield _failed(documents.slice(start, 1), status)
-                start, deaths = start + 1, 0
+        remaining = documents
+        while remaining.num_rows and (reached := self._process(remaining)) is not None:
+            row, finished = self._blamed(reached)
+            suspect = remaining.slice(row, 1)
+            if (again := self._process(suspect)) is not None:
+                self._blamed(again)
+                yield _failed(suspect, self._status)
+            rows = [each for each in range(finished, remaining.num_rows) if each != row]
+            remaining = remaining.take(pa.array(rows, pa.int64()))
 
-    def _process(self, documents: pa.RecordBatch) -> int | None:
-        """Process documents; ``None`` if the child survives, else the row at which it died."""
+    def _blamed(self, reached: ProbeStep) -> tuple[int, int]:
+        """The row of the document that a child died of, and the number of finished rows."""
+        if reached.row is None:
+            status = _status_text(self._status)
+            raise error("pipeline.failed", f"the process that probes documents {status}")
+        return reached.row, reached.finished
+
+    def _process(self, documents: pa.RecordBatch) -> ProbeStep | None:
+        """Process documents; ``None`` if the child survives, else the step in which it died."""
         if self._child is None:
             self._child = self._started()
         stdin, stdout = self._child.stdin, self._child.stdout
         assert stdin is not None
         assert stdout is not None
-        row = None
+        reached = ProbeStep(None, 0)
         with contextlib.suppress(BrokenPipeError):
             _send(stdin, _to_bytes(documents))
             while line := stdout.readline():
-                if line == b"done\n":
+                announced = json.loads(line)
+                if announced == DONE:
                     return None
-                row = int(line)
-        if row is None:
-            status = _status_text(self._end())
-            raise error("pipeline.failed", f"the process that probes documents {status}")
-        return row
+                if isinstance(announced, dict):
+                    self._end()
+                    raise error(announced["code"], announced["message"])
+                reached = ProbeStep(*announced)
+        self._status = self._end()
+        return reached
 
     def _started(self) -> subprocess.Popen[bytes]:
         # Packages may have been added to the path of this worker only.
@@ -155,8 +181,8 @@ def _failed(document: pa.RecordBatch, status: int) -> FailedDocument:
         str(identity),
         content_digest(content).hex(),
         "internal.worker",
-        f"the process of the document {how}, {DEATHS_MAX} times",
-        failure_report(content, {"type": "worker", "message": how, "deaths": DEATHS_MAX}),
+        f"the process of the document {how}, {DEATHS} times",
+        failure_report(content, {"type": "worker", "message": how, "deaths": DEATHS}),
     )
 
 
@@ -198,14 +224,24 @@ def main() -> None:
     if pickled is None:
         return
     work: DocumentWork = pickle.loads(pickled)
+
+    def announce(value: object) -> None:
+        announcements.write(json.dumps(value).encode() + b"\n")
+        announcements.flush()
+
     while (message := _receive(stdin)) is not None:
         (documents,) = pa.ipc.open_stream(message).iter_batches_with_custom_metadata()
-        for row in range(documents.batch.num_rows):
-            announcements.write(b"%d\n" % row)
-            announcements.flush()
-            work(documents.batch.slice(row, 1))
-        announcements.write(b"done\n")
-        announcements.flush()
+        try:
+            for step in work(documents.batch):
+                announce(step)
+        except PenstockError as problem:
+            announce({"code": problem.code, "message": problem.message})
+            return
+        except Exception as failure:
+            text = f"the process that probes documents failed: {failure!r}"
+            announce({"code": "pipeline.failed", "message": text})
+            return
+        announce(DONE)
 
 
 if __name__ == "__main__":

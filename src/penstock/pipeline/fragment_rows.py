@@ -33,24 +33,30 @@ class FragmentRows:
         self._ends = array("q")
 
     def add(
-        self, match: int, fragments: Sequence[Fragment], limit: int, *, omitted_before: int = 0
+        self,
+        match: int,
+        fragments: Sequence[Fragment],
+        limit: int,
+        *,
+        omitted_before: int = 0,
+        xml: Sequence[str] | None = None,
     ) -> int:
         """Add the first fragments of a match; past a limit, one that states how many are omitted.
 
         The limits are ``limit`` fragments and :data:`DELIVERY_FRAGMENT_BYTES_MAX` bytes. If a
         fragment cannot be converted to XML, nothing is added. ``omitted_before`` fragments were
-        omitted by the caller.
+        omitted by the caller. ``xml`` is the XML of all fragments, if they are converted already.
 
         Returns
         -------
         The number of omitted fragments.
         """
         assert not self._matches or match > self._matches[-1], "matches are added in order"
-        if isinstance(fragments, PathReturns):
+        if xml is None and isinstance(fragments, PathReturns):
             columns = fragments.columns(limit)
             kinds: list[str] = [KIND] * len(columns.xml_lengths)
         else:
-            columns = columns_of(fragments[:limit])
+            columns = columns_of(fragments[:limit], None if xml is None else xml[:limit])
             kinds = [fragment.kind for fragment in fragments[:limit]]
         count, size = _fitting(columns)
         spans = sum(columns.span_counts[:count])

@@ -97,6 +97,10 @@ the job of a batch."""
 OPEN_ROUTERS_MAX: Final[int] = 16
 """Routers of a tree that a worker process keeps open; past it the least recently used is closed."""
 
+PROBED_TOGETHER_MAX: Final[int] = 256
+"""Documents that take the hops of a tree together when those are searched for that end a process.
+The routers are opened once for all of them; after a death, the others start again."""
+
 SYNC_ROUND_REQUESTS_MAX: Final[int] = 1_000
 """Requests of a synchronised document in one round; a micro-batch with more has several rounds."""
 
@@ -110,6 +114,6 @@ STREAM_HORIZON_ENTRIES: Final[int] = 10_000
 miss; beyond it, the client has to clone again."""
 
 STREAM_CHECKPOINT_ENTRIES: Final[int] = 64
-"""Acknowledged entries of the log after which the document is stored anew. A worker that does not
+"""Acknowledged entries of the log after which the document is stored again. A worker that does not
 have the document in memory executes the entries again: which worker executes the tasks of a
 partition changes from one micro-batch to the next."""

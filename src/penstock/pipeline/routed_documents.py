@@ -27,7 +27,9 @@ from penstock.pipeline.batch_matcher import byte_lengths, split_by_bytes
 from penstock.pipeline.document_columns import own_columns
 from penstock.pipeline.document_headers import Value
 from penstock.pipeline.document_log import DocumentLog
+from penstock.pipeline.document_probe import ProbeStep
 from penstock.pipeline.fragment_rows import FragmentRows
+from penstock.pipeline.limits import PROBED_TOGETHER_MAX
 from penstock.pipeline.quarantine import Quarantine
 from penstock.pipeline.router_cache import (
     MATCH_LIST_ALONE,
@@ -350,13 +352,19 @@ class HopStage:
             columns.raise_first_error()
         return columns
 
+    def open(self, router: str) -> Router | None:
+        """A router of the tree; ``None`` if it has none of that name."""
+        if router not in read_tree(self.routing.tree).routers:
+            return None
+        return cached_router(self.routing, router)
+
     def _one(self, arrived: ArrivedDocument) -> RoutedDocument:
         """Routes a document; a failure is an error of the document."""
-        if arrived.router not in read_tree(self.routing.tree).routers:
+        # A router that cannot be opened fails the job: its documents are not to blame.
+        router = self.open(arrived.router)
+        if router is None:
             unknown = DocumentError("document.router", f"the tree has no router `{arrived.router}`")
             return RoutedDocument(error=unknown)
-        # A router that cannot be opened fails the job: its documents are not to blame.
-        router = cached_router(self.routing, arrived.router)
         routed = RoutedDocument()
         try:
             routed.receive(router, arrived, self.at)
@@ -375,17 +383,38 @@ class HopStage:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WholeRoute:
     """Routes documents from hop to hop in one process, to find those that end it. Sent to the
-    workers."""
+    workers.
+
+    Several documents take each hop together, in the order of routers, as in the job. One after the
+    other, each would open all its routers again, since only `OPEN_ROUTERS_MAX` stay open.
+    """
 
     stage: HopStage
     entry: EntryStage
     hops: int
 
-    def __call__(self, entered: pa.RecordBatch) -> None:
+    def __call__(self, entered: pa.RecordBatch) -> Iterator[ProbeStep]:
         """Route documents as they entered."""
-        rows = list(self.entry(iter([entered])))
+        for start in range(0, entered.num_rows, PROBED_TOGETHER_MAX):
+            documents = entered.slice(start, PROBED_TOGETHER_MAX)
+            for row in self._route(documents):
+                yield ProbeStep(None if row is None else start + row, start)
+
+    def _route(self, documents: pa.RecordBatch) -> Iterator[int | None]:
+        """Route documents together; yields the row of each before a router routes it, and ``None``
+        before a router is opened."""
+        number = {id_: row for row, id_ in enumerate(documents.column(ROW).to_pylist())}
+        arrived = pa.Table.from_batches(self.entry(iter([documents])))
         for hop in range(self.hops + 1):
-            rows = list(replace(self.stage, hop=hop)(iter(rows)))
+            stage = replace(self.stage, hop=hop)
+            forwards: list[pa.RecordBatch] = []
+            for one in arrived.sort_by(ROUTER).combine_chunks().to_batches(max_chunksize=1):
+                yield None
+                stage.open(str(one.column(ROUTER)[0]))
+                yield number[one.column(ROW)[0].as_py()]
+                forwards += stage(iter([one]))
+            rows = pa.Table.from_batches(forwards, HOP_ROWS)
+            arrived = rows.filter(rows.column("content").is_valid())
 
 
 @dataclass(frozen=True, slots=True)
@@ -530,6 +559,7 @@ class _RoutedColumns:
                         delivery.fragments,
                         len(delivery.fragments),
                         omitted_before=delivery.fragments_omitted,
+                        xml=delivery.xml,
                     )
             offsets.append(offsets[-1] + len(routed.deliveries))
             omitted.append(count or None)

@@ -25,6 +25,7 @@ from penstock.routing.router import Router
 from penstock.routing.router_inputs import (
     AddNeighbour,
     AnnotationsChanged,
+    ChangeTimes,
     LinkDown,
     LinkReset,
     LinkUp,
@@ -81,6 +82,7 @@ __all__ = [
     "AnnouncedPaths",
     "AnnouncedUnder",
     "BindingFilter",
+    "ChangeTimes",
     "ContainmentPair",
     "Deliveries",
     "Delivery",

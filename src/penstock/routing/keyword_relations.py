@@ -13,18 +13,6 @@ from penstock.language.keywords.query import PHRASE_SEPARATOR, Mode
 from penstock.language.limits import KEYWORDS_MAX
 
 
-def implies_keyword(strong: str, weak: str) -> bool:
-    """Whether each document that contains one keyword contains the other.
-
-    Examples
-    --------
-    >>> implies_keyword("storm surge warning", "surge warning"), implies_keyword("storms", "storm")
-    (True, False)
-    """
-    separator = PHRASE_SEPARATOR
-    return strong == weak or f"{separator}{weak}{separator}" in f"{separator}{strong}{separator}"
-
-
 def contains_keywords(p: KeywordQuery, q: KeywordQuery) -> bool:
     """Whether each document that matches ``q`` matches ``p``; exact.
 
@@ -38,14 +26,32 @@ def contains_keywords(p: KeywordQuery, q: KeywordQuery) -> bool:
     >>> contains_keywords(parse_keywords("storm coast"), parse_keywords("storm"))
     False
     """
-    # p is a conjunction of clauses of alternatives; q is a disjunction of sets of facts.
-    clauses = [p.keywords] if p.mode is Mode.ANY else [(word,) for word in p.keywords]
-    cases = [(word,) for word in q.keywords] if q.mode is Mode.ANY else [q.keywords]
-    return all(
-        any(implies_keyword(fact, word) for fact in facts for word in clause)
-        for facts in cases
-        for clause in clauses
-    )
+    # q is a disjunction of sets of facts; each has to imply all of p's keywords, or any.
+    implications = set(_implications(q.keywords, p.keywords))
+    if q.mode is p.mode is Mode.ANY:
+        return len({fact for fact, _ in implications}) == len(q.keywords)
+    if q.mode is Mode.ANY:
+        return len(implications) == len(q.keywords) * len(p.keywords)
+    implied = {keyword for _, keyword in implications}
+    return bool(implied) if p.mode is Mode.ANY else len(implied) == len(p.keywords)
+
+
+def _implications(facts: Iterable[str], keywords: Iterable[str]) -> Iterator[tuple[str, str]]:
+    """The keywords in each document that contains a fact: itself, and parts of the phrase.
+
+    Each part of a fact is looked up: pairs of facts and keywords can be a million.
+    """
+    wanted = set(keywords)
+    lengths = {each.count(PHRASE_SEPARATOR) + 1 for each in wanted}
+    for fact in facts:
+        if fact in wanted:
+            yield fact, fact
+        words = fact.split(PHRASE_SEPARATOR)
+        for length in lengths:
+            for start in range(len(words) - length + 1 if length < len(words) else 0):
+                part = PHRASE_SEPARATOR.join(words[start : start + length])
+                if part in wanted:
+                    yield fact, part
 
 
 def minimise_keywords(query: KeywordQuery) -> KeywordQuery:
@@ -60,16 +66,12 @@ def minimise_keywords(query: KeywordQuery) -> KeywordQuery:
     'storm'
     """
     weakest = query.mode is Mode.ANY
-    kept = [
-        word
-        for word in query.keywords
-        if not any(
-            other != word
-            and (implies_keyword(word, other) if weakest else implies_keyword(other, word))
-            for other in query.keywords
-        )
-    ]
-    return _query(kept, query.mode)
+    redundant = {
+        fact if weakest else keyword
+        for fact, keyword in _implications(query.keywords, query.keywords)
+        if fact != keyword
+    }
+    return _query(set(query.keywords) - redundant, query.mode)
 
 
 def generalise_keywords(p: KeywordQuery, q: KeywordQuery) -> Iterator[KeywordQuery]:
@@ -89,9 +91,10 @@ def generalise_keywords(p: KeywordQuery, q: KeywordQuery) -> Iterator[KeywordQue
     ['flood OR gale OR storm']
     """
     if p.mode is q.mode is Mode.ALL:
-        common = {
-            shared for one in p.keywords for two in q.keywords for shared in _common_part(one, two)
-        }
+        # Words that two phrases share are parts of the common phrase, if there is one.
+        common = _words(p) & _words(q)
+        common |= {keyword for _, keyword in _implications(p.keywords, q.keywords)}
+        common |= {keyword for _, keyword in _implications(q.keywords, p.keywords)}
         if common:
             yield minimise_keywords(_query(common, Mode.ALL))
     union = {*_alternatives(p), *_alternatives(q)}
@@ -105,14 +108,8 @@ def _alternatives(query: KeywordQuery) -> tuple[str, ...]:
     return (max(query.keywords, key=lambda word: (len(word), word)),)
 
 
-def _common_part(one: str, two: str) -> Iterator[str]:
-    """The shorter keyword if the longer one contains it, else the words that both have."""
-    if implies_keyword(one, two):
-        yield two
-    elif implies_keyword(two, one):
-        yield one
-    else:
-        yield from set(one.split(PHRASE_SEPARATOR)) & set(two.split(PHRASE_SEPARATOR))
+def _words(query: KeywordQuery) -> set[str]:
+    return {word for keyword in query.keywords for word in keyword.split(PHRASE_SEPARATOR)}
 
 
 def _query(words: Iterable[str], mode: Mode) -> KeywordQuery:

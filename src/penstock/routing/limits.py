@@ -21,6 +21,10 @@ PATTERN_NODE_CHARACTERS: Final[int] = 32
 """Characters of a pattern's key that count as one pattern node, if it has fewer nodes. So the bound
 of an aggregated set also bounds the size of a snapshot: 64 bytes per node."""
 
+MINIMISATION_TRIALS_MAX: Final[int] = 64
+"""Parts of a query whose removal is tried to minimise it: a proof may take ten milliseconds, and a
+query has up to 512 branches and 512 predicates."""
+
 SYNOPSIS_DOCUMENTS_MAX: Final[int] = 256
 """Documents in a synopsis: half of the current generation, half of the previous one. Of the seen
 documents, those with the least digests are kept, which is a uniform sample."""

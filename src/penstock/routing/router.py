@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
+from types import MappingProxyType
 from typing import Final, Self, get_args
 
 from penstock.documents import DeadLetter, Document, Fragment, Limits
@@ -70,6 +71,7 @@ from penstock.routing.patterns import UNIVERSAL, Pattern, digest_of_key
 from penstock.routing.router_inputs import (
     AddNeighbour,
     AnnotationsChanged,
+    ChangeTimes,
     LinkDown,
     LinkReset,
     LinkUp,
@@ -397,8 +399,8 @@ class Router:
 
     @property
     def subscriptions(self) -> Mapping[str, LocalSubscription]:
-        """The subscriptions of this router's own subscribers."""
-        return dict(self._subscriptions)
+        """The subscriptions of this router's own subscribers, by id: a view of the current ones."""
+        return MappingProxyType(self._subscriptions)
 
     def expired(self, now: datetime) -> tuple[str, ...]:
         """Ids of subscriptions that no document can be delivered to any more."""
@@ -456,6 +458,9 @@ class Router:
                 return tuple(self._message(self._neighbour(name), message))
             case Subscribe(subscriptions=subscriptions):
                 return tuple(self._subscribe(subscriptions))
+            case ChangeTimes(subscriptions=subscriptions):
+                self._change_times(subscriptions)
+                return ()
             case Unsubscribe(ids=ids):
                 return tuple(self._unsubscribe(ids))
             case Publish(document=document):
@@ -675,6 +680,25 @@ class Router:
         if self._changes is not None:
             self._changes.subscribe(added)
         yield from self._announce(members, ())
+
+    def _change_times(self, subscriptions: tuple[LocalSubscription, ...]) -> None:
+        changed = {each.id: each for each in subscriptions}
+        for id_, each in changed.items():
+            if id_ not in self._subscriptions:
+                raise error("subscription.unknown", f"unknown subscription `{id_}`")
+            current = self._subscriptions[id_]
+            if replace(current, starts_at=each.starts_at, expires_at=each.expires_at) != each:
+                raise error("subscription.duplicate", f"another subscription has the id `{id_}`")
+        self._index.discard(map(LocalTarget, changed))
+        self._index.add(
+            {LocalTarget(id_): _target_query(each, each.pattern()) for id_, each in changed.items()}
+        )
+        self._subscriptions |= changed
+        self._conditional -= changed.keys()
+        self._conditional |= {id_ for id_, each in changed.items() if not each.is_unconditional}
+        if self._changes is not None:
+            self._changes.unsubscribe(changed)
+            self._changes.subscribe(changed)
 
     def _unsubscribe(self, ids: tuple[str, ...]) -> Outputs:
         leaving = list(dict.fromkeys(ids))

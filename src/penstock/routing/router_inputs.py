@@ -69,6 +69,16 @@ class Subscribe:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ChangeTimes:
+    """Subscriptions of this router get other times, all or none; nothing else in them changes.
+
+    Neighbours get no message: they must not stop forwarding in between.
+    """
+
+    subscriptions: tuple[LocalSubscription, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Unsubscribe:
     """Subscriptions of this router are removed, all or none."""
 
@@ -112,6 +122,7 @@ RouterInput: TypeAlias = (
     | LinkReset
     | MessageReceived
     | Subscribe
+    | ChangeTimes
     | Unsubscribe
     | Publish
     | Refuse

@@ -52,7 +52,7 @@ class Deliveries(NamedTuple):
         return [
             Delivery(recipient, self.document)
             if selected is None
-            else Delivery(recipient, self.document, selected.fragments, selected.omitted)
+            else Delivery(recipient, self.document, *selected)
             for recipient, selected in zip(self.recipients, found, strict=True)
         ]
 
@@ -81,6 +81,9 @@ class Delivery(NamedTuple):
 
     fragments_omitted: int = 0
     """Number of fragments beyond the maximum of the subscription."""
+
+    xml: tuple[str, ...] = ()
+    """The fragments as standalone XML, in the same order."""
 
     @property
     def subscription(self) -> str:

@@ -8,13 +8,10 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import secrets
 import sqlite3
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator
 from contextlib import closing
-from dataclasses import dataclass, field
-from datetime import datetime
 from pathlib import Path
 from typing import Any, Final, Self
 
@@ -31,179 +28,31 @@ from penstock.routing import (
 from penstock.routing.state_changes import ForgottenPublisher, RememberedIdentity, WindowChange
 from penstock.routing.subscription_text import subscription_from_text, subscription_to_text
 from penstock.workspace.database import Database
+from penstock.workspace.document_numbers import DocumentNumbers
 from penstock.workspace.layout import ROUTER_MARK, ROUTER_STATE
-from penstock.workspace.limits import ROUTER_DEAD_LETTERS_MAX, ROUTER_UNCLEAN_ENDS_MAX
+from penstock.workspace.limits import (
+    ROUTER_DEAD_LETTER_BYTES_MAX,
+    ROUTER_DEAD_LETTERS_MAX,
+    ROUTER_UNCLEAN_ENDS_MAX,
+)
 from penstock.workspace.private_files import create_private
 from penstock.workspace.progress_mark import ProgressMark
-from penstock.workspace.router_tables import (
-    APPLICATION_ID,
-    FORMAT,
-    MIGRATIONS,
-    REPORTS_SINCE,
-    TABLES,
+from penstock.workspace.router_format import check_format, prepare_tables
+from penstock.workspace.router_records import (
+    LinkChanges,
+    LinkState,
+    OutboxMessage,
+    RouterTransaction,
+    StoredDeadLetter,
+    StoredDelivery,
+    StoredRouter,
+    SubscriberState,
 )
+from penstock.workspace.router_tables import REPORTS_SINCE
 from penstock.workspace.timestamps import from_microseconds, to_microseconds, utc_now
 
 LOCK: Final = "router"
 """Name of the lock that a running router holds."""
-
-
-@dataclass(frozen=True, slots=True)
-class OutboxMessage:
-    """A message to a neighbour that is not acknowledged: a document, or an encoded message."""
-
-    position: int
-    document: ForwardedDocument | None = None
-    kind: int = 0
-    payload: bytes = b""
-
-
-@dataclass(slots=True)
-class LinkState:
-    """The session with a neighbour, and the messages that it has not acknowledged."""
-
-    session_id: bytes = b""
-    base: int = 0
-    """Position of the message before the first one of the session."""
-    sent: int = 0
-    """Position of the last message."""
-    stored: int = 0
-    """Sequence number of the last message that was received in the session."""
-    outbox: list[OutboxMessage] = field(default_factory=list)
-
-
-@dataclass(slots=True)
-class SubscriberState:
-    """The numbers of a subscriber's deliveries."""
-
-    last: int = 0
-    acknowledged: int = 0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StoredDelivery:
-    """A delivery that a subscriber has not acknowledged."""
-
-    subscriber: str
-    number: int
-    subscription: str
-    document: Document
-    fragments: str | None = None
-    """The fragments as a JSON array."""
-    fragments_omitted: int = 0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StoredDeadLetter:
-    """A document that a router refused."""
-
-    number: int
-    document: Document
-    code: str
-    message: str
-    refused_at: datetime
-    report: str | None
-    """What to send to the maintainers, as JSON, if a defect of Penstock is the cause."""
-
-
-@dataclass(slots=True)
-class StoredRouter:
-    """Everything that a store has, except the deliveries."""
-
-    store_id: str
-    state: RouterState
-    links: dict[str, LinkState]
-    subscribers: dict[str, SubscriberState]
-    journal_position: int | None
-    set_aside: dict[str, int]
-    """Documents for which each subscription was set aside."""
-
-
-@dataclass(slots=True)
-class LinkChanges:
-    """What changed on the link to a neighbour."""
-
-    state: LinkState
-    """Its current values; the outbox is not read."""
-    added: list[OutboxMessage] = field(default_factory=list)
-    removed_upto: int = 0
-    """Position of the last message that was removed."""
-
-
-@dataclass(slots=True)
-class RouterTransaction:
-    """The effects of several inputs."""
-
-    changes: StateChanges | None = None
-    links: dict[str, LinkChanges] = field(default_factory=dict)
-    deliveries: list[StoredDelivery] = field(default_factory=list)
-    subscribers: dict[str, SubscriberState] = field(default_factory=dict)
-    """Subscribers whose numbers changed."""
-    dead_letters: list[DeadLetter] = field(default_factory=list)
-    journal_position: int | None = None
-    own_documents: list[int] = field(default_factory=list)
-    set_aside: dict[str, int] = field(default_factory=dict)
-    """Documents for which subscriptions were set aside, all that were; 0 removes the row."""
-    handled: list[str] = field(default_factory=list)
-    """Marks of handled inputs during which the process had ended uncleanly before."""
-
-    @property
-    def has_rows(self) -> bool:
-        """Whether there is anything to write besides the changes of the core."""
-        return bool(
-            self.links
-            or self.deliveries
-            or self.subscribers
-            or self.dead_letters
-            or self.own_documents
-            or self.set_aside
-            or self.handled
-            or self.journal_position is not None
-        )
-
-
-class _DocumentNumbers:
-    """Numbers of stored documents, and how many rows refer to each."""
-
-    def __init__(self, counts: Mapping[int, int]) -> None:
-        self._counts = Counter(counts)
-        self._next = max(self._counts, default=0) + 1
-        self._held: dict[int, tuple[Document, int, int]] = {}
-        """Documents in memory that are stored, by ``id``: the document, its number, its uses."""
-
-    def of(self, document: Document) -> int | None:
-        """The number of a document that is held in memory."""
-        held = self._held.get(id(document))
-        return None if held is None else held[1]
-
-    def new(self) -> int:
-        """A number for a document."""
-        self._next += 1
-        return self._next - 1
-
-    def refer(self, number: int, document: Document | None = None) -> None:
-        """A row refers to a document; it is held if it is given."""
-        self._counts[number] += 1
-        if document is not None:
-            uses = self._held.get(id(document), (document, number, 0))[2]
-            self._held[id(document)] = (document, number, uses + 1)
-
-    def is_used(self, number: int) -> bool:
-        """Whether a row refers to a document."""
-        return number in self._counts
-
-    def release(self, number: int, document: Document | None = None) -> bool:
-        """A row is removed; returns whether it was the last."""
-        if document is not None and (held := self._held.get(id(document))) is not None:
-            if held[2] > 1:
-                self._held[id(document)] = (document, number, held[2] - 1)
-            else:
-                del self._held[id(document)]
-        self._counts[number] -= 1
-        if self._counts[number] > 0:
-            return False
-        del self._counts[number]
-        return True
 
 
 class RouterStore:
@@ -218,7 +67,7 @@ class RouterStore:
         self.name = name
         self.mark = mark
         """Names the input that the router is working on."""
-        self._documents = _DocumentNumbers({})
+        self._documents = DocumentNumbers({})
         self._queues: dict[tuple[str, str, int], tuple[Document, int]] = {}
         """Documents of waiting and outbox rows: table, neighbour and position."""
         self._shifts: dict[str, int] = {}
@@ -247,7 +96,7 @@ class RouterStore:
         database = Database(path)
         try:
             with database.write_transaction() as connection:
-                _prepare(connection, path, name)
+                prepare_tables(connection, path, name)
                 (known,) = connection.execute("SELECT name FROM router").fetchone()
             if known != name:
                 raise error(
@@ -296,7 +145,7 @@ class RouterStore:
             )
             counts.update(dict(rows.fetchall()))
         (largest,) = connection.execute("SELECT max(number) FROM documents").fetchone()
-        self._documents = _DocumentNumbers(counts)
+        self._documents = DocumentNumbers(counts)
         while self._documents.new() < (largest or 0):
             pass
         (self._used,) = connection.execute(
@@ -320,6 +169,7 @@ class RouterStore:
                 each: SubscriberState(last, acknowledged)
                 for each, last, acknowledged in subscribers
             },
+            delivery_bytes=_load_delivery_bytes(connection),
             journal_position=position,
             set_aside=dict(
                 connection.execute("SELECT subscription, documents FROM set_aside").fetchall()
@@ -409,7 +259,7 @@ class RouterStore:
     def dead_letters(self) -> list[StoredDeadLetter]:
         """The latest refused documents, oldest first."""
         with self._database.read_transaction() as connection:
-            return _read_dead_letters(connection)
+            return list(_read_dead_letters(connection))
 
     def own_documents(self, after: int, upto: int) -> set[int]:
         """Sequence numbers, in a range, of documents that the router itself put into the inbox."""
@@ -555,10 +405,11 @@ class RouterStore:
                     connection.execute("DELETE FROM remembered WHERE publisher = ?", (publisher,))
 
 
-def read_dead_letters(folder: Path) -> list[StoredDeadLetter]:
+def read_dead_letters(folder: Path) -> Iterator[StoredDeadLetter]:
     """The latest documents that the router of a workspace refused, oldest first.
 
-    The router may be running.
+    They are read one after the other, since all of them may not fit into memory. The router may be
+    running.
 
     Raises
     ------
@@ -570,8 +421,8 @@ def read_dead_letters(folder: Path) -> list[StoredDeadLetter]:
         raise error("workspace.no-router", f"{folder} has no state of a router")
     database = Database(path)
     with closing(database), database.read_transaction() as connection:
-        has_reports = _check_format(connection, path) >= REPORTS_SINCE
-        return _read_dead_letters(connection, has_reports=has_reports)
+        has_reports = check_format(connection, path) >= REPORTS_SINCE
+        yield from _read_dead_letters(connection, has_reports=has_reports)
 
 
 def forget_neighbour(folder: Path, name: str) -> None:
@@ -591,7 +442,7 @@ def forget_neighbour(folder: Path, name: str) -> None:
         raise error("workspace.no-router", f"{folder} has no state of a router")
     database = Database(path)
     with closing(database), database.write_transaction() as connection:
-        _check_format(connection, path)
+        check_format(connection, path)
         found = connection.execute("DELETE FROM neighbours WHERE name = ?", (name,)).rowcount
         if not found:
             raise error("routing.neighbour", f"there is no neighbour `{name}`")
@@ -611,7 +462,7 @@ class _Writer:
     def __init__(
         self,
         connection: sqlite3.Connection,
-        documents: _DocumentNumbers,
+        documents: DocumentNumbers,
         queues: dict[tuple[str, str, int], tuple[Document, int]],
     ) -> None:
         self._connection = connection
@@ -741,13 +592,25 @@ class _Writer:
                 (number, each.code, each.message, now, each.report),
             )
         rows = self._connection.execute(
-            "DELETE FROM dead_letters WHERE number <="
-            " (SELECT max(number) FROM dead_letters) - ? RETURNING document",
-            (ROUTER_DEAD_LETTERS_MAX,),
+            "DELETE FROM dead_letters WHERE number <= ? RETURNING document",
+            (self._last_excess_dead_letter(),),
         ).fetchall()
         for (number,) in rows:
             if self._documents.release(number):
                 self._unreferenced.append(number)
+
+    def _last_excess_dead_letter(self) -> int:
+        """The number of the latest dead letter that exceeds a limit; 0 if there is none."""
+        sizes = self._connection.execute(
+            "SELECT dead_letters.number, length(content) FROM dead_letters"
+            " JOIN documents ON documents.number = document ORDER BY dead_letters.number DESC"
+        ).fetchall()
+        total = 0
+        for count, (number, size) in enumerate(sizes):
+            total += size
+            if count >= ROUTER_DEAD_LETTERS_MAX or (count and total > ROUTER_DEAD_LETTER_BYTES_MAX):
+                return int(number)
+        return 0
 
     def remove_documents(self) -> None:
         """Removes the documents that nothing refers to."""
@@ -755,54 +618,6 @@ class _Writer:
             "DELETE FROM documents WHERE number = ?",
             [(each,) for each in self._unreferenced if not self._documents.is_used(each)],
         )
-
-
-def _prepare(connection: sqlite3.Connection, path: Path, name: str) -> None:
-    """Checks the format of a file; creates the tables in an empty one."""
-    (tables,) = connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()
-    (application,) = connection.execute("PRAGMA application_id").fetchone()
-    if tables or application:
-        _migrate(connection, path)
-        return
-    _execute_all(connection, TABLES)
-    connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
-    connection.execute(f"PRAGMA user_version = {FORMAT}")
-    counters = json.dumps(dataclasses.asdict(RouterCounters()))
-    connection.execute(
-        "INSERT INTO router (only, name, store_id, counters) VALUES (1, ?, ?, ?)",
-        (name, secrets.token_hex(16), counters),
-    )
-
-
-def _migrate(connection: sqlite3.Connection, path: Path) -> None:
-    """Changes the tables into those of the current format."""
-    for older in range(_check_format(connection, path), FORMAT):
-        _execute_all(connection, MIGRATIONS[older])
-    connection.execute(f"PRAGMA user_version = {FORMAT}")
-
-
-def _execute_all(connection: sqlite3.Connection, statements: str) -> None:
-    """Executes statements in the current transaction."""
-    statement = ""
-    for line in statements.splitlines(keepends=True):
-        statement += line
-        if sqlite3.complete_statement(statement):
-            connection.execute(statement)
-            statement = ""
-
-
-def _check_format(connection: sqlite3.Connection, path: Path) -> int:
-    """The format of a file."""
-    (application,) = connection.execute("PRAGMA application_id").fetchone()
-    (version,) = connection.execute("PRAGMA user_version").fetchone()
-    if application != APPLICATION_ID:
-        raise error("workspace.damaged", f"{path} is not the state of a router")
-    if version > FORMAT:
-        raise error(
-            "workspace.too-new",
-            f"{path} has format {version}; this version of Penstock supports up to {FORMAT}",
-        )
-    return int(version)
 
 
 def _write_link(connection: sqlite3.Connection, name: str, link: LinkState) -> None:
@@ -821,6 +636,16 @@ def _add_subscriptions(
     )
 
 
+def _load_delivery_bytes(connection: sqlite3.Connection) -> dict[str, dict[int, int]]:
+    found: dict[str, dict[int, int]] = {}
+    for subscriber, number, size in connection.execute(
+        "SELECT subscriber, deliveries.number, length(content) + coalesce(length(fragments), 0)"
+        " FROM deliveries JOIN documents ON documents.number = document"
+    ):
+        found.setdefault(subscriber, {})[number] = size
+    return found
+
+
 def _load_remembered(
     connection: sqlite3.Connection,
 ) -> tuple[tuple[str, tuple[bytes, ...]], ...]:
@@ -836,27 +661,23 @@ def _load_remembered(
 
 def _read_dead_letters(
     connection: sqlite3.Connection, *, has_reports: bool = True
-) -> list[StoredDeadLetter]:
+) -> Iterator[StoredDeadLetter]:
     report = "report" if has_reports else "NULL"
     rows = connection.execute(
         f"SELECT number, document, code, message, refused_at, {report} FROM dead_letters"
         " ORDER BY number"
     ).fetchall()
-    letters = []
     for number, document, code, message, refused_at, report_text in rows:
         time = from_microseconds(refused_at)
         assert time is not None
-        letters.append(
-            StoredDeadLetter(
-                number=number,
-                document=_read_document(connection, document),
-                code=code,
-                message=message,
-                refused_at=time,
-                report=report_text,
-            )
+        yield StoredDeadLetter(
+            number=number,
+            document=_read_document(connection, document),
+            code=code,
+            message=message,
+            refused_at=time,
+            report=report_text,
         )
-    return letters
 
 
 def _read_document(connection: sqlite3.Connection, number: int) -> Document:

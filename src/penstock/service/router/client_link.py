@@ -36,7 +36,7 @@ from penstock.service.router.wire_messages import (
     encode,
     read_subscriptions,
 )
-from penstock.workspace.router_store import StoredDelivery
+from penstock.workspace.router_records import StoredDelivery
 
 logger = logging.getLogger(__name__)
 
@@ -74,11 +74,6 @@ class ClientLink:
         self._delivering: asyncio.Task[None] | None = None
         self.is_connected = False
         self.published = 0
-
-    @property
-    def is_subscriber(self) -> bool:
-        """Whether the client asked for its deliveries."""
-        return self._delivering is not None
 
     def deliveries_added(self) -> None:
         """There are new deliveries."""

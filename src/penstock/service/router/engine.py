@@ -8,7 +8,7 @@ returns the results: whoever waits for a result can rely on it after ``kill -9``
 from __future__ import annotations
 
 import json
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -24,6 +24,7 @@ from penstock.mediation.mapping_table import MappingTable
 from penstock.routing import (
     AddNeighbour,
     AnnotationOptions,
+    ChangeTimes,
     Deliveries,
     DocumentRefused,
     ForwardDiscarded,
@@ -58,25 +59,25 @@ from penstock.service.router.limits import (
     ROUTED_DOCUMENT_BYTES_MAX,
     ROUTER_LINK_LIMITS,
     SET_ASIDE_SHOWN_MAX,
-    SUBSCRIBER_DELIVERIES_MAX,
     SUBSCRIPTIONS_PER_SUBSCRIBER_MAX,
     UNCLEAN_ENDS_MAX,
 )
+from penstock.service.router.unacknowledged_deliveries import UnacknowledgedDeliveries
 from penstock.service.router.wire_messages import (
     Receipt,
     router_message_from_link,
     router_message_to_link,
 )
 from penstock.workspace.progress_mark import mark_text
-from penstock.workspace.router_store import (
+from penstock.workspace.router_records import (
     LinkChanges,
     LinkState,
     OutboxMessage,
-    RouterStore,
     RouterTransaction,
     StoredDelivery,
     SubscriberState,
 )
+from penstock.workspace.router_store import RouterStore
 
 WORKSPACE = "workspace "
 """The subscriber that stands for the workspace: its deliveries go into the inbox. No client has a
@@ -244,7 +245,14 @@ class RouterEngine:
             name: _Outbox(state, {each.position: each for each in state.outbox})
             for name, state in stored.links.items()
         }
-        self._subscribers = stored.subscribers
+        self._subscribers = {
+            name: UnacknowledgedDeliveries(numbers, stored.delivery_bytes.get(name, {}))
+            for name, numbers in stored.subscribers.items()
+        }
+        self._ids_of: defaultdict[str, dict[str, None]] = defaultdict(dict)
+        """Ids of the subscriptions of each subscriber, in the order in which they were added."""
+        for each in stored.state.subscriptions:
+            self._ids_of[each.subscriber][each.id] = None
         self._set_aside = Counter(stored.set_aside)
         """Documents for which each subscription was set aside."""
         self._authenticated: dict[str, bool] = {}
@@ -300,10 +308,7 @@ class RouterEngine:
                 for name in self.router.neighbours
             },
             subscriptions=len(self.router.subscriptions),
-            subscribers={
-                name.strip(): each.last - each.acknowledged
-                for name, each in self._subscribers.items()
-            },
+            subscribers={name.strip(): len(each) for name, each in self._subscribers.items()},
             journal_position=self.journal_position,
             deliveries_discarded=self._deliveries_discarded,
             set_aside=self._set_aside_reports(),
@@ -478,25 +483,27 @@ class RouterEngine:
         known = self.router.subscriptions
         changed = [each for each in subscriptions if known.get(each.id) != each]
         renewed = [each for each in changed if each.id in known]
+        added = [each for each in changed if each.id not in known]
         for each in renewed:
             current = known[each.id]
-            if replace(current, starts_at=each.starts_at, expires_at=each.expires_at) != each:
+            if not _differs_at_most_in_times(current, each):
                 raise error("subscription.duplicate", f"another subscription has the id {each.id}")
-        added = len(changed) - len(renewed)
         if added:
-            subscriber = changed[0].subscriber
-            count = sum(each.subscriber == subscriber for each in known.values()) + added
+            subscriber = added[0].subscriber
+            count = len(self._ids_of.get(subscriber, ())) + len(added)
             if subscriber != WORKSPACE and count > SUBSCRIPTIONS_PER_SUBSCRIBER_MAX:
                 raise error(
                     "routing.too-many-subscriptions",
                     f"{count:,} subscriptions of {subscriber},"
                     f" more than {SUBSCRIPTIONS_PER_SUBSCRIBER_MAX:,}",
                 )
+            # These may be refused, so they come first.
+            self._handle(Subscribe(subscriptions=tuple(added)))
+            for each in added:
+                self._ids_of[each.subscriber][each.id] = None
         if renewed:
-            self._handle(Unsubscribe(ids=tuple(each.id for each in renewed)))
-        if changed:
-            self._handle(Subscribe(subscriptions=tuple(changed)))
-        return added
+            self._handle(ChangeTimes(subscriptions=tuple(renewed)))
+        return len(added)
 
     def unsubscribe(self, ids: Sequence[str]) -> int:
         """Removes subscriptions, all or none; returns their number.
@@ -506,12 +513,20 @@ class RouterEngine:
         UnknownSubscriptionError
             ``subscription.unknown``
         """
-        if ids:
-            self._handle(Unsubscribe(ids=tuple(ids)))
-            for id_ in ids:
-                if self._set_aside.pop(id_, 0):
-                    self._transaction.set_aside[id_] = 0
-        return len(ids)
+        leaving = tuple(dict.fromkeys(ids))
+        if not leaving:
+            return 0
+        known = self.router.subscriptions
+        subscribers = [known[id_].subscriber for id_ in leaving if id_ in known]
+        self._handle(Unsubscribe(ids=leaving))
+        for id_, subscriber in zip(leaving, subscribers, strict=True):
+            own = self._ids_of[subscriber]
+            del own[id_]
+            if not own:
+                del self._ids_of[subscriber]
+            if self._set_aside.pop(id_, 0):
+                self._transaction.set_aside[id_] = 0
+        return len(leaving)
 
     def remove_expired(self) -> int:
         """Removes the subscriptions that have expired; returns their number."""
@@ -519,9 +534,8 @@ class RouterEngine:
 
     def subscriptions_of(self, subscriber: str) -> list[LocalSubscription]:
         """The subscriptions of a subscriber."""
-        return [
-            each for each in self.router.subscriptions.values() if each.subscriber == subscriber
-        ]
+        known = self.router.subscriptions
+        return [known[id_] for id_ in self._ids_of.get(subscriber, ())]
 
     def deliveries_after(self, subscriber: str, number: int, limit: int) -> list[StoredDelivery]:
         """The next deliveries to a subscriber; any thread may call it."""
@@ -533,25 +547,34 @@ class RouterEngine:
 
     def attach(self, subscriber: str, store_id: str, after: int) -> int:
         """A subscriber states which delivery it has stored last; returns where it goes on."""
-        numbers = self._subscribers.setdefault(subscriber, SubscriberState())
+        deliveries = self._deliveries_to(subscriber)
         if store_id == self.store_id:
-            self.acknowledge_deliveries(subscriber, min(after, numbers.last))
-        return numbers.acknowledged
+            self.acknowledge_deliveries(subscriber, after)
+        return deliveries.numbers.acknowledged
 
     def acknowledge_deliveries(self, subscriber: str, upto: int) -> None:
         """A subscriber has stored its deliveries up to one."""
-        numbers = self._subscribers[subscriber]
-        if upto > numbers.acknowledged:
-            numbers.acknowledged = upto
-            self._transaction.subscribers[subscriber] = numbers
+        deliveries = self._subscribers[subscriber]
+        if deliveries.acknowledge(upto):
+            self._transaction.subscribers[subscriber] = deliveries.numbers
+
+    def _deliveries_to(self, subscriber: str) -> UnacknowledgedDeliveries:
+        return self._subscribers.setdefault(
+            subscriber, UnacknowledgedDeliveries(SubscriberState(), {})
+        )
 
     # The workspace
 
     def replace_workspace_subscriptions(self, wanted: Mapping[str, LocalSubscription]) -> None:
         """Makes the subscriptions of the workspace these, by id."""
         known = {each.id: each for each in self.subscriptions_of(WORKSPACE)}
-        self.unsubscribe([id_ for id_, each in known.items() if wanted.get(id_) != each])
-        self.subscribe([each for id_, each in wanted.items() if known.get(id_) != each])
+        leaving = [
+            id_
+            for id_, each in known.items()
+            if id_ not in wanted or not _differs_at_most_in_times(each, wanted[id_])
+        ]
+        self.unsubscribe(leaving)
+        self.subscribe(list(wanted.values()))
 
     def change_mappings(self, table: MappingTable) -> None:
         """The mediator of the workspace has another mapping table."""
@@ -653,31 +676,34 @@ class RouterEngine:
         selected: SelectedFragments | None,
     ) -> None:
         subscriber = recipient.subscriber
-        numbers = self._subscribers.setdefault(subscriber, SubscriberState())
-        numbers.last += 1
+        deliveries = self._deliveries_to(subscriber)
         fragments = None
         if selected is not None:
             pairs = zip(selected.fragments, selected.xml, strict=True)
             fragments = json.dumps([[each.kind, xml] for each, xml in pairs], ensure_ascii=False)
+        size = len(document.content) + len(fragments or "")
         self._transaction.deliveries.append(
             StoredDelivery(
                 subscriber=subscriber,
-                number=numbers.last,
+                number=deliveries.add(size),
                 subscription=recipient.id,
                 document=document,
                 fragments=fragments,
                 fragments_omitted=0 if selected is None else selected.omitted,
             )
         )
-        self._transaction.subscribers[subscriber] = numbers
-        waiting = numbers.last - numbers.acknowledged
-        if subscriber != WORKSPACE and waiting > SUBSCRIBER_DELIVERIES_MAX:
-            self._deliveries_discarded += 1
-            numbers.acknowledged += 1
-            self._report(
-                "", "routing.deliveries-full", f"the oldest delivery to {subscriber} is discarded"
-            )
+        self._transaction.subscribers[subscriber] = deliveries.numbers
+        if subscriber != WORKSPACE and (discarded := deliveries.discard_excess()):
+            self._deliveries_discarded += discarded
+            message = f"of the deliveries to {subscriber}, the oldest {discarded:,} are discarded"
+            self._report("", "routing.deliveries-full", message)
         self._effects.append(DeliveriesAdded(subscriber))
+
+
+def _differs_at_most_in_times(current: LocalSubscription, other: LocalSubscription) -> bool:
+    """Whether two subscriptions are the same, except perhaps for their times."""
+    times_of_other = replace(current, starts_at=other.starts_at, expires_at=other.expires_at)
+    return times_of_other == other
 
 
 def _mark_of(document: Document) -> str:

@@ -36,6 +36,10 @@ SUBSCRIBER_DELIVERIES_MAX: Final[int] = 100_000
 """Deliveries that a router keeps for a subscriber that does not acknowledge them. Past it, the
 oldest is discarded and counted."""
 
+SUBSCRIBER_DELIVERY_BYTES_MAX: Final[int] = 4096 * MIB
+"""Bytes of these deliveries, likewise; a delivery that is alone may be longer. A document that
+several subscribers wait for is stored once and counts for each."""
+
 DELIVERIES_AT_ONCE: Final[int] = 100
 """Deliveries that are read from the store at a time."""
 

@@ -13,7 +13,7 @@ from penstock.service.metrics import MetricsServer
 from penstock.service.router.engine import RouterEngine
 from penstock.service.router.metrics import metrics_text
 from penstock.service.router.options import RouterOptions
-from penstock.service.router.service import RouterService
+from penstock.service.router.service import RouterService, cannot_listen
 from penstock.service.router.status import collect_status, write_status
 from penstock.service.router.workspace_feed import WorkspaceFeed, load_workspace
 from penstock.workspace import Workspace
@@ -79,7 +79,10 @@ async def _run(
                 return metrics_text(await collect_status(service))
 
             server = MetricsServer(text)
-            await server.start(options.metrics)
+            try:
+                await server.start(options.metrics)
+            except OSError as problem:
+                raise cannot_listen(options.metrics, problem) from None
             stack.push_async_callback(server.close)
             metrics = server.address
         if options.follow_workspace:

@@ -12,7 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any, Self
 
-from penstock.errors import LinkError
+from penstock.errors import LinkError, PenstockError, error
 from penstock.links import (
     Address,
     BackOff,
@@ -39,7 +39,7 @@ from penstock.service.router.limits import EXPIRY_SECONDS
 from penstock.service.router.neighbour_link import NeighbourLink
 from penstock.service.router.options import RouterOptions
 from penstock.service.router.tokens import Role
-from penstock.workspace.router_store import StoredDelivery
+from penstock.workspace.router_records import StoredDelivery
 
 logger = logging.getLogger(__name__)
 
@@ -122,15 +122,18 @@ class RouterService:
                 states[name] = state
         options = self.options
         tokens = {name: each.token for name, each in options.tokens.items()}
-        self._server = await serve(
-            options.listen,
-            self._accept,
-            options=options.link_options(),
-            tokens=tokens,
-            accept_unauthenticated=options.insecure,
-            tls=options.server_tls,
-            states={name: each for name, each in states.items() if name not in options.connect},
-        )
+        try:
+            self._server = await serve(
+                options.listen,
+                self._accept,
+                options=options.link_options(),
+                tokens=tokens,
+                accept_unauthenticated=options.insecure,
+                tls=options.server_tls,
+                states={name: each for name, each in states.items() if name not in options.connect},
+            )
+        except OSError as problem:
+            raise cannot_listen(options.listen, problem) from None
         for name, address in options.connect.items():
             link = await connect(
                 address,
@@ -274,3 +277,8 @@ async def _served(serving: Coroutine[Any, Any, None]) -> None:
     """A link that this side has closed is no failure."""
     with contextlib.suppress(LinkError):
         await serving
+
+
+def cannot_listen(address: Address, problem: OSError) -> PenstockError:
+    """The error of an address that a router cannot listen on."""
+    return error("routing.listen", f"cannot listen on {address}: {problem.strerror or problem}")

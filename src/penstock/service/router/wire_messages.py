@@ -24,6 +24,7 @@ from penstock.routing import (
 )
 from penstock.routing.router_messages import forwarded_document
 from penstock.routing.subscription_text import subscription_from_text, subscription_to_text
+from penstock.service.router.limits import SUBSCRIPTIONS_PER_SUBSCRIBER_MAX
 
 _T = TypeVar("_T")
 
@@ -357,8 +358,14 @@ def read_subscriptions(
     Raises
     ------
     PenstockError
-        A subscription is malformed or invalid.
+        A subscription is malformed or invalid, or there are more than a subscriber can have.
     """
+    if len(request.subscriptions) > SUBSCRIPTIONS_PER_SUBSCRIBER_MAX:
+        raise error(
+            "routing.too-many-subscriptions",
+            f"{len(request.subscriptions):,} subscriptions of {subscriber},"
+            f" more than {SUBSCRIPTIONS_PER_SUBSCRIBER_MAX:,}",
+        )
     read = map(subscription_from_text, request.subscriptions)
     return [replace(each, id=f"{prefix}{each.id}", subscriber=subscriber) for each in read]
 

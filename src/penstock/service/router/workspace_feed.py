@@ -24,7 +24,7 @@ from penstock.service.router.limits import (
 from penstock.service.router.service import RouterService
 from penstock.workspace import Workspace
 from penstock.workspace.inbox import PublishedDocuments, Receipt
-from penstock.workspace.router_store import StoredDelivery
+from penstock.workspace.router_records import StoredDelivery
 from penstock.workspace.stored_subscription import StoredSubscription
 
 logger = logging.getLogger(__name__)

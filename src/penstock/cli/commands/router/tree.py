@@ -63,7 +63,7 @@ def tree(
     subscriptions: Annotated[
         Path,
         typer.Option(
-            metavar="FOLDER",
+            metavar="DIR",
             help="A subscription file for each router that has subscribers, such as paris.jsonl.",
             exists=True,
             file_okay=False,
@@ -82,7 +82,7 @@ def tree(
     files: Annotated[
         str | None,
         typer.Option(
-            metavar="FOLDER",
+            metavar="DIR",
             help="Keep the tables of the routers here, a path or URI that every worker can read and"
             " write; those that do not change are reused (default: a temporary folder).",
         ),
@@ -90,7 +90,7 @@ def tree(
     deliver: Annotated[
         str | None,
         typer.Option(
-            metavar="FOLDER",
+            metavar="DIR",
             help="Show the deliveries, and add them, the documents, dead letters and counts to"
             " Delta tables in this folder, a path or URI that every worker can write. A run is one"
             " commit to each table.",
@@ -107,12 +107,7 @@ def tree(
     with every document that it receives, or writes the deliveries to tables. They are those of
     routers that run.
     """
-    from penstock.pipeline import (
-        deliver_routed,
-        read_directory,
-        route_documents,
-        write_router_tree,
-    )
+    from penstock.pipeline import deliver_routed, read_directory, route_documents, write_router_tree
     from penstock.pipeline.session import session
     from penstock.workspace.pipeline_tables import Tables
 
