@@ -93,6 +93,11 @@ class Report:
     corpus: int
     findings: tuple[str, ...]
 
+    @property
+    def is_result(self) -> bool:
+        """Whether the run ended, by its time or by a finding, and was not interrupted."""
+        return self.seconds > 0 or bool(self.findings)
+
     @classmethod
     def of_log(cls, target: str, log: str) -> Report:
         """Reads the log of libFuzzer or Atheris."""
@@ -140,7 +145,7 @@ def main() -> None:
         for target, log in logs.items()
         if log.exists()
     ]
-    lines = {report.target: str(report) for report in reports}
+    lines = {report.target: str(report) for report in reports if report.is_result}
     heading = ["make fuzz", str(this_machine()), "", HEADING]
     say("\n".join([*heading, *lines.values()]))
     if given.write:

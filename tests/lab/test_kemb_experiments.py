@@ -151,15 +151,15 @@ def small_experiment(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("small_experiment")
 def test_tables_go_to_a_folder_and_to_stdout(tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
-    done = penstock("lab", "run", "kemb", "--quick", "--out", str(tmp_path))
+    done = penstock("lab", "run", "kemb", "--quick", "--output", str(tmp_path))
     assert done.code == 0
     assert "news     100" in done.out
-    assert "measuring" in done.err.splitlines(), "progress, as this is no terminal"
+    assert "measuring" in done.err.splitlines(), "progress, as this is not a terminal"
     assert str(tmp_path) in done.err
     assert {path.name for path in tmp_path.iterdir()} == {
         *("kemb.txt", "kemb.json", "kemb-table1.csv")
     }
-    shown = penstock("lab", "run", "kemb", "--quick", "--out", str(tmp_path), "--json")
+    shown = penstock("lab", "run", "kemb", "--quick", "--output", str(tmp_path), "--json")
     assert shown.rows == [json.loads((tmp_path / "kemb.json").read_text(encoding="utf-8"))]
 
 
@@ -168,7 +168,7 @@ def test_missing_matplotlib_is_refused_with_a_hint(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(experiment_plots, "find_spec", lambda name: None)
-    done = penstock("lab", "run", "kemb", "--out", str(tmp_path / "results"))
+    done = penstock("lab", "run", "kemb", "--output", str(tmp_path / "results"))
     assert done.code == 3
     assert "hint: " in done.err
     assert not (tmp_path / "results").exists()

@@ -1,4 +1,4 @@
-"""Arguments that are no text, too long, or change while they are used, are refused or copied."""
+"""Arguments that are not text, too long, or change while they are used, are refused or copied."""
 
 from __future__ import annotations
 

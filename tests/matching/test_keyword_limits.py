@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import itertools
 import pickle
 
 import pytest
 
 from penstock import DocumentError
+from penstock.documents import Limits
 from penstock.lab.keyword_baselines import answer_elements
 from penstock.language import limits as of_queries
+from penstock.matching import KeywordIndex
 from penstock.matching import limits as of_matching
 from penstock.matching.limits import KEMB_WORDS_MAX, KEYWORD_TEXT_RANGES_MAX, KEYWORD_WINDOW_MAX
 from penstock.native import native
@@ -42,13 +45,13 @@ def test_or_answers_need_a_document_within_the_buffer_limit() -> None:
     matches = matcher.match(large, fragments=True)
     assert set(matches) == {"any", "all"}
     assert matches.errors == ()
-    assert matches.untold == {"any"}
+    assert matches.without_fragments == {"any"}
     (fragment,) = matches.fragments["all"]
     assert set(matches.fragments) == {"all"}
     assert fragment.to_xml().startswith("<r><a>x</a><a>y</a>")
-    assert pickle.loads(pickle.dumps(matches)).untold == {"any"}
+    assert pickle.loads(pickle.dumps(matches)).without_fragments == {"any"}
     only_any = keyword_matcher("postings", {"any": "x OR y"}).match(large, fragments=True)
-    assert set(only_any) == only_any.untold == {"any"}
+    assert set(only_any) == only_any.without_fragments == {"any"}
     assert not only_any.fragments
 
 
@@ -86,3 +89,47 @@ def test_kemb_counters() -> None:
     assert kept["discarded"] == 0
     assert discarded["discarded"] > 0
     assert counted("postings") == {}
+
+
+MANY_ANSWERS = b"<r>%s<b>rare</b></r>" % (b"<a>x y z</a>" * 500)
+
+
+@pytest.mark.parametrize("operator", [" ", " OR "])
+def test_keywords_whose_answers_exceed_the_work_budget_get_the_whole_document(
+    operator: str,
+) -> None:
+    words = [f"w{number}" for number in range(30)]
+    pairs = [operator.join(pair) for pair in itertools.combinations(words, 2)]
+    index = KeywordIndex()
+    index.add_many(["rare", *pairs], ["rare", *pairs])
+    element = f"<a>{' '.join(words)}</a>"
+    document = f"<r>{element * 50}<b>rare</b></r>".encode()
+    matches = index.matcher(limits=Limits(work=100)).match(document, fragments=True)
+    assert matches.errors == ()
+    assert set(matches.ids) == {"rare", *pairs}
+    assert 0 < len(matches.without_fragments) < len(pairs)
+    assert matches.without_fragments == set(matches.ids) - set(matches.fragments)
+    assert [each.to_xml() for each in matches.fragments["rare"]] == ["<b>rare</b>"]
+    unlimited = index.matcher(limits=Limits(work=100_000)).match(document, fragments=True)
+    assert unlimited.without_fragments == frozenset()
+    assert {name: len(parts) for name, parts in unlimited.fragments.items()} == {
+        "rare": 1,
+        **dict.fromkeys(pairs, 50),
+    }
+
+
+def test_answers_of_one_document_are_bounded_in_memory() -> None:
+    index = KeywordIndex()
+    queries = {f"{number}": f"x OR q{number}" for number in range(1_000)}
+    index.add_many([*queries, "rare"], [*queries.values(), "rare"])
+    document = b"<r>%s<b>rare</b></r>" % (b"<a>x</a>" * 2_000)
+    matcher = index.matcher(limits=Limits(work=1_000_000))
+    matches = matcher.match(document, fragments=True)
+    assert len(matches) == 1_001
+    assert 0 < len(matches.without_fragments) < 1_000
+    assert {len(parts) for name, parts in matches.fragments.items() if name != "rare"} == {2_000}
+    assert [each.to_xml() for each in matches.fragments["rare"]] == ["<b>rare</b>"]
+    with pytest.raises(DocumentError) as caught:
+        matcher.answers(document, list(queries))
+    assert caught.value.code == "keywords.too-many-answers"
+    assert len(matcher.answers(document, list(queries), limit=10)["7"]) == 10

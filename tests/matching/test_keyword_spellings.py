@@ -55,6 +55,7 @@ def engine_name(request: pytest.FixtureRequest) -> str:
         ("<a>Αθήνα</a>", "ΑΘΗΝΑ"),
         ("<a>ёлка</a>", "елка"),
         ("<a>É.U.</a>", "eu"),
+        ("<a>\u1109.\u1165</a>", "서"),
         ("<étéÉté/>", '"ete ete"'),
     ],
 )

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import pickle
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from penstock.documents import Fragment
-from penstock.matching import KeywordIndex
+from penstock.matching import KeywordIndex, SubscriptionIndex
+from penstock.matching.lazy_fragments import LazyFragments
 from penstock.matching.path_returns import PathReturns, columns_of
 from penstock.native import native
 
@@ -88,3 +90,28 @@ def test_they_behave_as_a_sequence() -> None:
     assert pickle.loads(pickle.dumps(found)) == tuple(found)
     with pytest.raises(IndexError):
         found[2]
+
+
+def test_fragments_of_paths_are_created_when_they_are_accessed() -> None:
+    index = SubscriptionIndex()
+    index.add("q", "//b | //@k")
+    document = b"<r xmlns:p='urn:p'><b/><a k='1'/></r>"
+    found = index.matcher().match(document, fragments=True).fragments["q"]
+    assert isinstance(found, LazyFragments)
+    assert [part.kind for part in found] == ["element", "attribute"]
+    assert found[0].to_xml() == "<b/>"
+    assert found == tuple(found)
+    assert pickle.loads(pickle.dumps(found)) == tuple(found)
+    with pytest.raises(IndexError):
+        found[2]
+
+
+@pytest.mark.parametrize("kind", [SubscriptionIndex, KeywordIndex])
+def test_fragments_of_a_file_outlive_its_mapping(
+    kind: type[SubscriptionIndex | KeywordIndex], tmp_path: Path
+) -> None:
+    index = kind()
+    index.add("q", "//x" if isinstance(index, SubscriptionIndex) else "x")
+    (tmp_path / "document.xml").write_bytes(b"<r><x/></r>")
+    matches = index.matcher().match_file(tmp_path / "document.xml", fragments=True)
+    assert [part.to_xml() for part in matches.fragments["q"]] == ["<x/>"]

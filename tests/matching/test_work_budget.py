@@ -123,8 +123,8 @@ def test_matches_without_fragments_are_named() -> None:
     matcher = index_of(queries).matcher(limits=Limits(work=50))
     matches = matcher.match(DOCUMENT, fragments=True)
     assert not matches.errors
-    assert matches.untold
-    assert matches.untold | set(matches.fragments) == set(matches.ids)
+    assert matches.without_fragments
+    assert matches.without_fragments | set(matches.fragments) == set(matches.ids)
 
 
 def test_fragments_beyond_the_budget_of_a_rewritten_document(matcher: Matcher) -> None:

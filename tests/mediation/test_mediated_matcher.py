@@ -358,7 +358,7 @@ def test_beyond_the_limit_of_held_bytes_a_match_has_no_fragments(
         document, mapping_of(SCHEDULE), fragments=True
     )
     assert matches.ids == ("//schedule",)
-    assert (dict(matches.fragments), list(matches.untold)) == ({}, ["//schedule"])
+    assert (dict(matches.fragments), list(matches.without_fragments)) == ({}, ["//schedule"])
 
 
 @needs_native

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 
 import pytest
@@ -149,6 +150,25 @@ def test_nodes_missing_from_a_local_schema_are_reported(mediator: Mediator) -> N
     made = mediator.register("katalog", renaming("katalog"))
     missing = [str(place) for place in mediator.comparison(made).missing]
     assert missing == ["/catalogue/course"]
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        {"domains": [1, "a"]},
+        {"schemas": [["p", "s", 5]]},
+        {"schemas": [["p", None, "sha256:1"]]},
+        {"schemas": ["psd", 1]},
+        {"mappings": {"sha256:1": ["penstock mapping 1"]}},
+        {"mappings": [[1, "text"]]},
+        {"unknown_schema": []},
+    ],
+)
+def test_a_table_with_values_of_other_types_is_damaged(damage: dict[str, object]) -> None:
+    content = json.loads(MappingTable({("p", "s"): "sha256:1"}).to_text()) | damage
+    with pytest.raises(IndexFileError) as refused:
+        MappingTable.from_text(json.dumps(content))
+    assert refused.value.code == "index.damaged"
 
 
 def test_a_table_round_trips(mediator: Mediator) -> None:

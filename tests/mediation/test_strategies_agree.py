@@ -49,7 +49,7 @@ def matcher_of(queries: Sequence[str], engine: str) -> Matcher:
 
 def found(
     matcher: MediatedMatcher, mapping: Mapping, document: bytes
-) -> tuple[str | None, Mapped[str, tuple[Fragment, ...]], int]:
+) -> tuple[str | None, Mapped[str, Sequence[Fragment]], int]:
     """The refusal, the selection of each query, and the number of unknown elements."""
     matches = matcher.match(document, mapping, fragments=True)
     assert set(matches.ids) == set(matches.fragments)

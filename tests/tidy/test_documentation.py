@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import doctest
+import json
 import os
 import re
 import shlex
 import shutil
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterator
 from importlib.util import find_spec
 from pathlib import Path
@@ -259,10 +261,41 @@ def test_python_reference_lists_every_public_name() -> None:
     assert {module.removeprefix("penstock.") for module in penstock._MODULES.values()} <= documented
 
 
+def test_the_glossary_defines_each_term_once() -> None:
+    text = (DOCS / "glossary.md").read_text("utf-8")
+    terms = re.findall(r"^\| ([^|]+?) \| [^|]", text, re.MULTILINE)
+    headings = {"term"}
+    assert [
+        term for term, count in Counter(terms).items() if count > 1 and term not in headings
+    ] == []
+
+
 def test_the_guide_lists_every_benchmark_and_experiment() -> None:
     text = (DOCS / "how-to" / "measure-speed.md").read_text("utf-8")
     assert set(re.findall(r"^penstock bench ([\w-]+)", text, re.MULTILINE)) == set(BENCHES)
     assert set(re.findall(r"^penstock lab run ([\w-]+)", text, re.MULTILINE)) == set(EXPERIMENTS)
+
+
+def _shown_figures() -> dict[str, list[str]]:
+    """The figures in the table of budgets, by benchmark; those without a budget are left out."""
+    text = (ROOT / "benchmarks" / "README.md").read_text("utf-8")
+    rows = re.findall(r"^\| `(\w+)` \| .* \| (.*) \| ([\d,.]+).* \|$", text, re.MULTILINE)
+    found: dict[str, list[str]] = {}
+    for bench, budget, figure in rows:
+        if budget != "none":
+            found.setdefault(bench, []).append(figure.replace(",", ""))
+    return found
+
+
+@pytest.mark.parametrize("bench", sorted(BENCHES))
+def test_the_table_of_budgets_shows_the_last_run(bench: str) -> None:
+    report = json.loads((ROOT / "benchmarks" / "results" / f"{bench}.json").read_text("utf-8"))
+    shown = _shown_figures()[bench]
+    measured = [check["value"] for check in report["checks"]]
+    assert len(shown) == len(measured)
+    for figure, value in zip(shown, measured, strict=True):
+        unit_last_place = 10 ** -len(figure.partition(".")[2])
+        assert abs(float(figure) - value) <= 0.51 * unit_last_place
 
 
 @pytest.mark.skipif(find_spec("sphinx") is None, reason="the extra `docs` is not installed")

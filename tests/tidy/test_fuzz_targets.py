@@ -17,6 +17,7 @@ PARSERS = {
     "keyword queries and text": ["keyword_queries", "keyword_matching"],
     "mappings": ["mapping", "mapping_files"],
     "schema files": ["schema_files"],
+    "matching, abbreviation and global schema files, tables of mappings": ["mediation_files"],
     "XML Schema files": ["xsd_files"],
     "subscription files": ["subscription_files"],
     "index files": ["index_files"],
@@ -69,6 +70,12 @@ def test_the_report_has_the_numbers_of_the_log() -> None:
     crash = f"{LOG}artifact_prefix='a/'; Test unit written to a/b/crash-0123abcd\n"
     assert campaign.Report.of_log("queries", crash).findings == ("crash-0123abcd",)
     assert campaign.Report.of_log("queries", crash).executions == 4000
+
+
+def test_the_log_of_an_interrupted_run_is_no_result() -> None:
+    assert not campaign.Report.of_log("queries", LOG).is_result
+    assert not campaign.Report.of_log("queries", "   Compiling libc v0.2\n").is_result
+    assert campaign.Report.of_log("queries", f"{LOG}Done 5000 runs in 60 second(s)\n").is_result
 
 
 def test_a_written_report_keeps_the_results_of_other_targets() -> None:

@@ -1,10 +1,12 @@
 //! Resource limits of the baseline engines.
 
 use crate::events::Stop;
-use crate::keywords::answer_engine::ANSWERS_MAX;
 
 /// Default of [`BaselineLimits::retained_max`]: about sixty megabytes.
 pub const RETAINED_MAX: usize = 1 << 23;
+
+/// Default of [`BaselineLimits::answers_max`].
+pub const ANSWERS_MAX: usize = 1 << 24;
 
 /// Limits for one document.
 #[derive(Clone, Copy, Debug)]

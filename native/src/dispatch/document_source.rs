@@ -22,7 +22,7 @@ pub enum DocumentSource<'a> {
     File(&'a Path),
     /// A stream, spooled during the first reading.
     Stream(SpooledStream<'a>),
-    /// A tree. The spans of its events identify nodes, they are no offsets.
+    /// A tree. The spans of its events identify nodes; they are not offsets.
     Tree(&'a DocumentTree),
 }
 

@@ -7,6 +7,7 @@
 pub(crate) mod batch;
 pub(crate) mod cache_budget;
 pub mod document_source;
+pub(crate) mod document_work;
 pub mod event_reader;
 pub mod event_source;
 mod fanout;

@@ -1,7 +1,7 @@
 //! Rebuilds the conjunction index by word frequencies observed in documents.
 //!
 //! A word that few queries contain may occur in every document, such as an element name. After some
-//! documents, it is known which words are rare. If the index probes too many queries in vain, it is
+//! documents, it is known which words are rare. If the index probes too many queries that do not match, it is
 //! rebuilt, once, in memory and for all threads. The results stay the same.
 
 use std::sync::atomic::{AtomicBool, Ordering};

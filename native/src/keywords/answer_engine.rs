@@ -10,10 +10,11 @@ use std::sync::Arc;
 use crate::events::{Context, Span, StartElement, Stop};
 use crate::subscription_store::class_set::OrderedClassSet;
 
+use crate::keywords::answer_budget::AnswerBudget;
 use crate::keywords::answers::{QueryAnswers, RankedAnswers};
 use crate::keywords::closed_subtree::ClosedSubtree;
 use crate::keywords::conjunction_index::{ConjunctionIndex, Presence, SearchBuffers};
-use crate::keywords::conjunctive_answers::ConjunctiveAnswers;
+use crate::keywords::conjunctive_answers::{ConjunctiveAnswers, ElementRange};
 use crate::keywords::disjunction_index::DisjunctionIndex;
 use crate::keywords::disjunctive_answers::DisjunctiveAnswers;
 use crate::keywords::element_metadata::{ElementMetadata, ElementRecord};
@@ -21,7 +22,7 @@ use crate::keywords::element_window::{ElementWindow, NO_ELEMENT};
 use crate::keywords::postings::Postings;
 use crate::keywords::subtree_summary::SubtreeSummary;
 use crate::keywords::token_batch::TokenBatch;
-use crate::keywords::token_sink::{QuerySet, TokenSink, WordId};
+use crate::keywords::token_sink::{Mode, QuerySet, TokenSink, WordId};
 
 mod spill;
 
@@ -50,17 +51,20 @@ pub struct AnswerOptions {
     /// Maximum number of elements of a document that spills, which have 32-bit numbers. Beyond it,
     /// the document is stopped with `keywords.too-many-elements`.
     pub elements_max: u32,
-    /// Maximum number of answers held for a document. Beyond it, the document is stopped with
-    /// `keywords.too-many-answers`.
-    pub answers_max: usize,
+    /// Maximum size of the answers held for a document in memory, approximately. Beyond it, those of
+    /// the query with the most are abandoned.
+    pub bytes_max: usize,
+    /// Maximum number of steps that finding the answers of a document takes. Beyond it, those of the
+    /// queries whose words occur most often are abandoned.
+    pub steps_max: u64,
 }
 
 /// Default of [`AnswerOptions::window_max`].
 pub const WINDOW_MAX: usize = 1 << 20;
 /// Default of [`AnswerOptions::witnesses_max`].
 pub const WITNESSES_MAX: usize = 16;
-/// Default of [`AnswerOptions::answers_max`].
-pub const ANSWERS_MAX: usize = 1 << 24;
+/// Default of [`AnswerOptions::bytes_max`].
+pub const ANSWER_BYTES_MAX: usize = 256 * 1024 * 1024;
 
 impl Default for AnswerOptions {
     fn default() -> AnswerOptions {
@@ -69,7 +73,8 @@ impl Default for AnswerOptions {
             window_max: WINDOW_MAX,
             witnesses_max: WITNESSES_MAX,
             elements_max: u32::MAX,
-            answers_max: ANSWERS_MAX,
+            bytes_max: ANSWER_BYTES_MAX,
+            steps_max: u64::MAX,
         }
     }
 }
@@ -135,7 +140,10 @@ pub struct AnswerBuffers {
     /// The OR queries that contain a word of the document.
     matched_or: OrderedClassSet,
     query_count: usize,
+    /// Scratch space: the matching queries, with an estimate of the steps to answer them.
+    by_estimate: Vec<(u64, u32)>,
     ranked: RankedAnswers,
+    budget: AnswerBudget,
 }
 
 /// Receives a document and answers queries.
@@ -153,6 +161,7 @@ impl<'a> AnswerEngine<'a> {
         buffers: &'a mut AnswerBuffers,
     ) -> Self {
         buffers.clear(indexes.queries);
+        buffers.budget = AnswerBudget::new(options.steps_max);
         AnswerEngine {
             indexes,
             options,
@@ -165,70 +174,74 @@ impl<'a> AnswerEngine<'a> {
         self.buffers.ranked.take(self.options.limit)
     }
 
-    /// Answers the complete AND queries in the subtree whose words are in the postings.
-    fn answer_conjunctions(&mut self, enclosing: Option<&Arc<ElementRecord>>) -> Result<(), Stop> {
-        for at in 0..self.buffers.complete.len() {
-            let AnswerBuffers {
-                window,
-                postings,
-                conjunctive,
-                metadata,
-                base,
-                complete,
-                ranked,
-                ..
-            } = &mut *self.buffers;
-            let query = complete[at];
-            let words = self.indexes.queries.words(query);
+    /// Answers the complete AND queries and the OR queries of the subtree whose words are in the
+    /// postings. Those whose words occur least often come first, so that expensive queries do not take the
+    /// budget of others.
+    fn answer_queries(&mut self, enclosing: Option<&Arc<ElementRecord>>) {
+        let AnswerBuffers {
+            window,
+            postings,
+            conjunctive,
+            disjunctive,
+            metadata,
+            base,
+            complete,
+            matched_or,
+            by_estimate,
+            ranked,
+            budget,
+            ..
+        } = &mut *self.buffers;
+        let AnswerOptions {
+            limit,
+            witnesses_max,
+            bytes_max,
+            ..
+        } = self.options;
+        let queries = self.indexes.queries;
+        by_estimate.clear();
+        let matching = complete.iter().chain(matched_or.list());
+        by_estimate.extend(matching.map(|&query| {
+            let words = queries.words(query).iter();
+            let counts = words.map(|&word| postings.get(word).len() as u64);
+            let estimate = match queries.mode(query) {
+                Mode::All => counts.min().unwrap_or_default() * queries.words(query).len() as u64,
+                Mode::Any => counts.sum(),
+            };
+            (estimate, query)
+        }));
+        by_estimate.sort_unstable();
+        for &(_, query) in &*by_estimate {
+            if ranked.is_abandoned(query) {
+                continue;
+            }
+            let words = queries.words(query);
             let mut subtree = ClosedSubtree::new(window, postings, metadata, *base, enclosing);
-            conjunctive.answers(window, postings, words, |element, remaining| {
-                let max = self.options.witnesses_max;
-                let answer = subtree.answer(words, element, remaining, max);
-                ranked.push(query, answer, self.options.limit);
-            });
-            self.check_answers()?;
+            let add = |budget: &mut AnswerBudget, element: u32, remaining: &[ElementRange]| {
+                let answer = subtree.answer(words, element, remaining, witnesses_max, budget);
+                ranked.push(query, answer, limit, bytes_max);
+            };
+            match queries.mode(query) {
+                Mode::All => conjunctive.answers(window, postings, words, budget, add),
+                Mode::Any => disjunctive.answers(window, postings, words, budget, add),
+            }
+            if budget.is_spent() {
+                ranked.abandon(query);
+            }
         }
-        Ok(())
-    }
-
-    /// Answers the OR queries in the document whose words are in the postings.
-    fn answer_disjunctions(&mut self) -> Result<(), Stop> {
-        for at in 0..self.buffers.matched_or.list().len() {
-            let AnswerBuffers {
-                window,
-                postings,
-                disjunctive,
-                metadata,
-                matched_or,
-                ranked,
-                ..
-            } = &mut *self.buffers;
-            let query = matched_or.list()[at];
-            let words = self.indexes.queries.words(query);
-            let mut subtree = ClosedSubtree::new(window, postings, metadata, 0, None);
-            disjunctive.answers(window, postings, words, |element, claimed| {
-                let max = self.options.witnesses_max;
-                let answer = subtree.answer(words, element, claimed, max);
-                ranked.push(query, answer, self.options.limit);
-            });
-            self.check_answers()?;
-        }
-        Ok(())
     }
 
     /// Answers a document that is entirely in the window.
-    fn answer_document(&mut self) -> Result<(), Stop> {
+    fn answer_document(&mut self) {
         self.find_queries();
         let AnswerBuffers {
             window, postings, ..
         } = &mut *self.buffers;
         postings.build(window.occurrences());
-        self.answer_conjunctions(None)?;
-        self.answer_disjunctions()?;
+        self.answer_queries(None);
         let word_count = self.indexes.queries.word_count();
         self.buffers.window.clear(word_count);
         self.buffers.metadata.clear_window();
-        Ok(())
     }
 
     /// Finds the queries that match the document, and requests the postings of their words.
@@ -265,20 +278,6 @@ impl<'a> AnswerEngine<'a> {
             }
         }
     }
-
-    /// Stops a document with too many answers.
-    fn check_answers(&self) -> Result<(), Stop> {
-        if self.buffers.ranked.held() <= self.options.answers_max {
-            return Ok(());
-        }
-        Err(Stop {
-            code: "keywords.too-many-answers",
-            message: format!(
-                "the document has more than {} answers",
-                self.options.answers_max
-            ),
-        })
-    }
 }
 
 impl AnswerBuffers {
@@ -292,6 +291,8 @@ impl AnswerBuffers {
             self.matched_or = OrderedClassSet::new(self.query_count);
         }
         self.base = 0;
+        self.complete.clear();
+        self.matched_or.clear();
         self.summaries.clear();
         self.is_spilled = false;
         self.ranked.clear();
@@ -375,7 +376,7 @@ impl TokenSink for AnswerEngine<'_> {
         self.buffers.window.close();
         self.buffers.metadata.close(element, end_tag);
         if element == 0 && self.buffers.summaries.is_empty() {
-            return self.answer_document();
+            self.answer_document();
         }
         Ok(())
     }

@@ -8,6 +8,7 @@ use hashbrown::{HashMap, HashSet};
 
 use crate::events::Span;
 
+use crate::keywords::answer_budget::AnswerBudget;
 use crate::keywords::element_metadata::ElementRecord;
 use crate::keywords::token_sink::WordId;
 
@@ -53,6 +54,7 @@ impl Answer {
     pub fn new(
         top: &Arc<ElementRecord>,
         found: impl IntoIterator<Item = (WordId, WordOccurrences)>,
+        budget: &mut AnswerBudget,
     ) -> Answer {
         let mut tree = PathTree {
             ranges: Vec::with_capacity(RANGES_EXPECTED),
@@ -73,6 +75,8 @@ impl Answer {
                 witnesses: found.witnesses,
             });
         }
+        let parts = tree.elements.len() + tree.witnesses.len() + tree.ranges.len();
+        budget.spend(STEPS_PER_ANSWER + STEPS_PER_PART * (keywords.len() + parts));
         Answer {
             top: Arc::clone(top),
             keywords,
@@ -80,6 +84,16 @@ impl Answer {
             truncated: truncated || tree.truncated,
             ranges: tree.finish(),
         }
+    }
+
+    /// Approximate size in memory.
+    fn bytes(&self) -> usize {
+        let witnesses = self.keywords.iter().map(|keyword| keyword.witnesses.len());
+        size_of::<Answer>()
+            + (size_of::<Keyword>() + ALLOCATION_BYTES) * self.keywords.len()
+            + size_of::<Arc<ElementRecord>>() * witnesses.sum::<usize>()
+            + size_of::<Span>() * self.ranges.len()
+            + 2 * ALLOCATION_BYTES
     }
 
     /// Sort key: more words first, then deeper, smaller and earlier elements.
@@ -93,6 +107,15 @@ impl Answer {
         )
     }
 }
+
+/// Steps to create an answer, apart from its parts.
+const STEPS_PER_ANSWER: usize = 300;
+
+/// Steps to add a word, an element, a witness or a range to an answer.
+const STEPS_PER_PART: usize = 15;
+
+/// Bytes that an allocation takes beyond its content, on average.
+const ALLOCATION_BYTES: usize = 16;
 
 /// A set of element numbers. Most answers have few, which need neither memory nor hashing.
 #[derive(Default)]
@@ -190,54 +213,83 @@ pub struct QueryAnswers {
     pub count: u64,
     /// The best answers, the best first.
     pub best: Vec<Answer>,
+    /// Whether they were discarded because they take too many steps or bytes.
+    pub is_abandoned: bool,
+    /// Approximate size of `best` in memory.
+    bytes: usize,
 }
 
 /// The best answers of each query.
 #[derive(Default)]
 pub struct RankedAnswers {
     by_query: HashMap<u32, QueryAnswers, RandomState>,
-    held: usize,
+    bytes: usize,
 }
 
 impl RankedAnswers {
-    /// Adds an answer. Holds fewer than `2 * limit` answers per query.
-    pub fn push(&mut self, query: u32, answer: Answer, limit: usize) {
+    /// Adds an answer. Holds fewer than `2 * limit` answers per query, and at most `bytes_max` bytes: the
+    /// query with the most is abandoned.
+    pub fn push(&mut self, query: u32, answer: Answer, limit: usize, bytes_max: usize) {
         let answers = self.by_query.entry(query).or_default();
-        answers.count += 1;
-        answers.best.push(answer);
-        self.held += 1;
-        if answers.best.len() >= limit.saturating_mul(2).max(1) {
-            self.held -= keep_best(&mut answers.best, limit);
+        if answers.is_abandoned {
+            return;
         }
+        let before = answers.bytes;
+        answers.count += 1;
+        answers.bytes += answer.bytes();
+        answers.best.push(answer);
+        if answers.best.len() >= limit.saturating_mul(2).max(1) {
+            answers.keep_best(limit);
+        }
+        self.bytes = self.bytes - before + answers.bytes;
+        if self.bytes > bytes_max {
+            let sizes = self.by_query.iter();
+            let largest = sizes.max_by_key(|(&query, answers)| (answers.bytes, Reverse(query)));
+            let (&largest, _) = largest.expect("there are answers");
+            self.abandon(largest);
+        }
+    }
+
+    /// Discards the answers of a query, those to come included.
+    pub fn abandon(&mut self, query: u32) {
+        let abandoned = QueryAnswers {
+            is_abandoned: true,
+            ..QueryAnswers::default()
+        };
+        if let Some(answers) = self.by_query.insert(query, abandoned) {
+            self.bytes -= answers.bytes;
+        }
+    }
+
+    /// Whether the answers of a query were discarded.
+    pub fn is_abandoned(&self, query: u32) -> bool {
+        let answers = self.by_query.get(&query);
+        answers.is_some_and(|answers| answers.is_abandoned)
     }
 
     /// Removes all answers.
     pub fn clear(&mut self) {
         self.by_query.clear();
-        self.held = 0;
-    }
-
-    /// Number of answers held.
-    pub fn held(&self) -> usize {
-        self.held
+        self.bytes = 0;
     }
 
     /// Removes and returns the answers by query, ascending.
     pub fn take(&mut self, limit: usize) -> Vec<(u32, QueryAnswers)> {
-        self.held = 0;
+        self.bytes = 0;
         let mut by_query: Vec<(u32, QueryAnswers)> = self.by_query.drain().collect();
         by_query.sort_unstable_by_key(|(query, _)| *query);
         for (_, answers) in &mut by_query {
-            keep_best(&mut answers.best, limit);
+            answers.keep_best(limit);
         }
         by_query
     }
 }
 
-/// Sorts answers and drops those beyond the limit; returns the number of dropped answers.
-fn keep_best(answers: &mut Vec<Answer>, limit: usize) -> usize {
-    answers.sort_unstable_by_key(Answer::rank);
-    let dropped = answers.len().saturating_sub(limit);
-    answers.truncate(limit);
-    dropped
+impl QueryAnswers {
+    /// Sorts the answers and drops those beyond the limit.
+    fn keep_best(&mut self, limit: usize) {
+        self.best.sort_unstable_by_key(Answer::rank);
+        let dropped = self.best.drain(limit.min(self.best.len())..);
+        self.bytes -= dropped.map(|answer| answer.bytes()).sum::<usize>();
+    }
 }

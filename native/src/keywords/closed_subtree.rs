@@ -3,8 +3,9 @@
 
 use std::sync::Arc;
 
+use crate::keywords::answer_budget::AnswerBudget;
 use crate::keywords::answers::{Answer, WordOccurrences};
-use crate::keywords::conjunctive_answers::ElementRange;
+use crate::keywords::conjunctive_answers::{ElementRange, STEPS_PER_PROBE};
 use crate::keywords::element_metadata::{ElementMetadata, ElementRecord};
 use crate::keywords::element_window::ElementWindow;
 use crate::keywords::postings::{gallop, Postings};
@@ -48,13 +49,15 @@ impl<'u> ClosedSubtree<'u> {
         element: u32,
         remaining: &[ElementRange],
         witnesses_max: usize,
+        budget: &mut AnswerBudget,
     ) -> Answer {
+        budget.spend(2 * STEPS_PER_PROBE * words.len() * remaining.len());
         let top = self.record(element);
         let found = words
             .iter()
             .map(|&word| (word, self.occurrences(word, remaining, witnesses_max)))
             .filter(|(_, found)| found.count > 0);
-        Answer::new(&top, found)
+        Answer::new(&top, found, budget)
     }
 
     fn occurrences(

@@ -6,9 +6,16 @@
 //! complete element around some occurrence of the query's rarest word, and only these candidates
 //! are considered.
 
+use crate::keywords::answer_budget::AnswerBudget;
 use crate::keywords::element_window::ElementWindow;
 use crate::keywords::postings::{gallop, Postings};
 use crate::keywords::token_sink::WordId;
+
+/// Steps to find a place in a posting list.
+pub(super) const STEPS_PER_PROBE: usize = 8;
+
+/// Steps from an element to its parent.
+pub(super) const STEPS_PER_LEVEL: usize = 2;
 
 /// Consecutive elements: the first and the last number.
 pub type ElementRange = (u32, u32);
@@ -35,35 +42,46 @@ struct PostingCursor {
 impl ConjunctiveAnswers {
     /// Calls `answer` for each answer in document order, with the elements outside of its complete
     /// children. Every word must occur, and all occurrences must have a common ancestor-or-self.
+    /// Stops when the budget is spent.
     #[inline]
     pub fn answers(
         &mut self,
         window: &ElementWindow,
         postings: &Postings,
         words: &[WordId],
-        mut answer: impl FnMut(u32, &[ElementRange]),
+        budget: &mut AnswerBudget,
+        mut answer: impl FnMut(&mut AnswerBudget, u32, &[ElementRange]),
     ) {
-        self.find_candidates(window, postings, words);
+        self.find_candidates(window, postings, words, budget);
         for at in 0..self.candidates.len() {
+            if budget.is_spent() {
+                return;
+            }
             let element = self.candidates[at];
             let last = window.last(element);
             let is_smallest = self.candidates.get(at + 1).is_none_or(|&next| next > last);
             if is_smallest {
-                answer(element, &[(element, last)]);
+                answer(budget, element, &[(element, last)]);
                 continue;
             }
-            self.exclude_complete_children(window, at);
+            self.exclude_complete_children(window, at, budget);
             // The first list needs no test: one of its occurrences made the element a candidate.
             if self.lists[1..]
                 .iter()
-                .all(|list| self.occurs_in_remaining(postings, *list))
+                .all(|list| self.occurs_in_remaining(postings, *list, budget))
             {
-                answer(element, &self.remaining);
+                answer(budget, element, &self.remaining);
             }
         }
     }
 
-    fn find_candidates(&mut self, window: &ElementWindow, postings: &Postings, words: &[WordId]) {
+    fn find_candidates(
+        &mut self,
+        window: &ElementWindow,
+        postings: &Postings,
+        words: &[WordId],
+        budget: &mut AnswerBudget,
+    ) {
         self.lists.clear();
         self.candidates.clear();
         let mut rarest = (0, u32::MAX);
@@ -85,6 +103,7 @@ impl ConjunctiveAnswers {
         let mut sorted = true;
         for &occurrence in &elements[first.start as usize..first.end as usize] {
             let mut element = occurrence;
+            let mut climbed = 0;
             for list in &mut *others {
                 let listed = &elements[..list.end as usize];
                 let at = gallop(listed, list.at as usize, occurrence);
@@ -98,7 +117,12 @@ impl ConjunctiveAnswers {
                 let after = listed.get(at).copied().unwrap_or(u32::MAX);
                 while before <= element && after > window.last(element) {
                     element = window.parent(element);
+                    climbed += 1;
                 }
+            }
+            budget.spend(STEPS_PER_PROBE * (1 + others.len()) + STEPS_PER_LEVEL * climbed);
+            if budget.is_spent() {
+                return;
             }
             match self.candidates.last() {
                 Some(&last) if last == element => {}
@@ -117,7 +141,12 @@ impl ConjunctiveAnswers {
 
     /// Computes the elements of a candidate's subtree outside of its complete children, which are
     /// those on the paths to other candidates.
-    fn exclude_complete_children(&mut self, window: &ElementWindow, candidate: usize) {
+    fn exclude_complete_children(
+        &mut self,
+        window: &ElementWindow,
+        candidate: usize,
+        budget: &mut AnswerBudget,
+    ) {
         let element = self.candidates[candidate];
         let last = window.last(element);
         self.remaining.clear();
@@ -125,9 +154,12 @@ impl ConjunctiveAnswers {
         let mut at = candidate + 1;
         while let Some(&below) = self.candidates.get(at).filter(|&&below| below <= last) {
             let mut child = below;
+            let mut climbed = 0;
             while window.parent(child) != element {
                 child = window.parent(child);
+                climbed += 1;
             }
+            budget.spend(STEPS_PER_PROBE + STEPS_PER_LEVEL * climbed);
             if start < child {
                 self.remaining.push((start, child - 1));
             }
@@ -140,10 +172,16 @@ impl ConjunctiveAnswers {
     }
 
     /// Whether a word occurs in the remaining elements.
-    fn occurs_in_remaining(&self, postings: &Postings, list: PostingCursor) -> bool {
+    fn occurs_in_remaining(
+        &self,
+        postings: &Postings,
+        list: PostingCursor,
+        budget: &mut AnswerBudget,
+    ) -> bool {
         let elements = &postings.elements()[..list.end as usize];
         let mut at = list.start as usize;
         self.remaining.iter().any(|&(start, last)| {
+            budget.spend(STEPS_PER_PROBE);
             at = gallop(elements, at, start);
             elements.get(at).is_some_and(|&element| element <= last)
         })

@@ -6,10 +6,17 @@
 //! words as the node below it and none directly, so that it is never an answer; it only implies
 //! that releasing a child's descendants releases the node below, too.
 
-use crate::keywords::conjunctive_answers::ElementRange;
+use crate::keywords::answer_budget::AnswerBudget;
+use crate::keywords::conjunctive_answers::{ElementRange, STEPS_PER_LEVEL};
 use crate::keywords::element_window::ElementWindow;
 use crate::keywords::postings::Postings;
 use crate::keywords::token_sink::WordId;
+
+/// Steps to sort an occurrence and to build its node.
+const STEPS_PER_OCCURRENCE: usize = 60;
+
+/// Steps to count or release a word of a child.
+const STEPS_PER_WORD: usize = 6;
 
 /// Answers OR queries. Reused across queries to avoid reallocation.
 #[derive(Debug, Default)]
@@ -88,28 +95,34 @@ fn members(set: &[u64]) -> impl Iterator<Item = usize> + '_ {
 
 impl DisjunctiveAnswers {
     /// Calls `answer` for each answer in document order, with the elements whose words it claims.
-    /// All occurrences must have a common ancestor-or-self.
+    /// All occurrences must have a common ancestor-or-self. Stops when the budget is spent.
     pub fn answers(
         &mut self,
         window: &ElementWindow,
         postings: &Postings,
         words: &[WordId],
-        mut answer: impl FnMut(u32, &[ElementRange]),
+        budget: &mut AnswerBudget,
+        mut answer: impl FnMut(&mut AnswerBudget, u32, &[ElementRange]),
     ) {
-        self.collect_occurrences(postings, words);
-        if self.occurrences.is_empty() {
+        let count: usize = words.iter().map(|&word| postings.get(word).len()).sum();
+        budget.spend(STEPS_PER_OCCURRENCE * count);
+        if count == 0 || budget.is_spent() {
             return;
         }
-        self.build_tree(window, words.len());
+        self.collect_occurrences(postings, words);
+        self.build_tree(window, words.len(), budget);
         self.counts.clear();
         self.counts.resize(words.len(), 0);
         self.pending.clear();
         self.pending.push(0);
         while let Some(node) = self.pending.pop() {
+            if budget.is_spent() {
+                return;
+            }
             let waiting = self.pending.len();
-            if self.is_answer(node) {
+            if self.is_answer(node, budget) {
                 self.claim(window, node);
-                answer(self.nodes[node as usize].element, &self.claimed);
+                answer(budget, self.nodes[node as usize].element, &self.claimed);
             } else {
                 self.queue_children(node);
             }
@@ -128,16 +141,19 @@ impl DisjunctiveAnswers {
     }
 
     /// Builds the tree and its word sets.
-    fn build_tree(&mut self, window: &ElementWindow, words: usize) {
+    fn build_tree(&mut self, window: &ElementWindow, words: usize, budget: &mut AnswerBudget) {
         self.nodes.clear();
         let node = |element| WordTreeNode { element, end: 0 };
         let mut before = self.occurrences[0].0;
         for &(element, _) in &self.occurrences {
             // The lowest common ancestor of this element and the previous one.
             let mut common_ancestor = before;
+            let mut climbed = 0;
             while window.last(common_ancestor) < element {
                 common_ancestor = window.parent(common_ancestor);
+                climbed += 1;
             }
+            budget.spend(STEPS_PER_LEVEL * climbed);
             self.nodes.extend([node(common_ancestor), node(element)]);
             before = element;
         }
@@ -192,17 +208,22 @@ impl DisjunctiveAnswers {
     }
 
     /// Whether a node still contains all of its words without the children that contain all of
-    /// them, too. Counts the parts that contain each word.
-    fn is_answer(&mut self, node: u32) -> bool {
+    /// them, too. Counts the parts that contain each word. Claiming the node takes as long again.
+    fn is_answer(&mut self, node: u32, budget: &mut AnswerBudget) -> bool {
         let contained = self.words.contained(node);
         let mut counts = std::mem::take(&mut self.counts);
         members(contained).for_each(|word| counts[word] = 0);
         members(self.words.own(node)).for_each(|word| counts[word] += 1);
         for child in self.children(node) {
             let inside = self.words.contained(child);
+            let mut counted = inside.len();
             if inside != contained {
-                members(inside).for_each(|word| counts[word] += 1);
+                members(inside).for_each(|word| {
+                    counts[word] += 1;
+                    counted += 1;
+                });
             }
+            budget.spend(STEPS_PER_WORD * counted);
         }
         let is_answer = members(contained).all(|word| counts[word] > 0);
         self.counts = counts;

@@ -3,12 +3,16 @@
 use std::sync::Arc;
 
 use crate::dispatch::document_source::DocumentSource;
+use crate::dispatch::document_work::DocumentWork;
 use crate::dispatch::event_reader::ReadSummary;
 use crate::dispatch::event_source::EventSource;
 use crate::dispatch::outcome::{Counters, MatchError, Matched};
 use crate::dispatch::worker_pool::{align_with_snapshot, Pool};
 use crate::dispatch::DocumentMatcher;
-use crate::keywords::answer_engine::{AnswerBuffers, AnswerEngine, AnswerOptions};
+use crate::events::Refusal;
+use crate::keywords::answer_engine::{
+    AnswerBuffers, AnswerEngine, AnswerOptions, ANSWER_BYTES_MAX,
+};
 use crate::keywords::answers::QueryAnswers;
 use crate::keywords::engine::{KeywordEngine, PostingsEngine};
 use crate::keywords::segment::KeywordSegment;
@@ -111,24 +115,58 @@ impl<E: KeywordEngine> KeywordMatcher<E> {
 
     /// Returns the answers of these subscriptions, at most `limit` each, always by the answer
     /// engine; also the segment that numbers the words in the answers, and the reader's summary.
+    /// Answers that take too much memory refuse the document.
     pub fn answers(
         &self,
         document: &mut DocumentSource<'_>,
         handles: &[u32],
         limit: usize,
     ) -> Result<(Vec<Arc<QueryAnswers>>, KeywordSegment, Summary), MatchError> {
+        let options = AnswerOptions {
+            limit,
+            ..AnswerOptions::default()
+        };
+        let found = self.answers_within(options, document, handles)?;
+        if found.0.iter().any(|answers| answers.is_abandoned) {
+            return Err(MatchError::Refused(too_many_answers(&found.2)));
+        }
+        Ok(found)
+    }
+
+    /// Returns all answers of these subscriptions for their path returns, within the work budget of the
+    /// document, and the reader's summary. Those of subscriptions that take too much are abandoned.
+    pub fn path_returns(
+        &self,
+        document: &mut DocumentSource<'_>,
+        handles: &[u32],
+    ) -> Result<(Vec<Arc<QueryAnswers>>, Summary), MatchError> {
+        let limits = &self.pool.options().limits;
+        let bytes = document
+            .count_bytes(limits.document_bytes)
+            .map_err(MatchError::Io)?;
+        let work = DocumentWork::new(bytes, self.numbered.count(), limits.work);
+        let options = AnswerOptions {
+            steps_max: work.steps as u64,
+            ..AnswerOptions::default()
+        };
+        let (answers, _, summary) = self.answers_within(options, document, handles)?;
+        Ok((answers, summary))
+    }
+
+    fn answers_within(
+        &self,
+        options: AnswerOptions,
+        document: &mut DocumentSource<'_>,
+        handles: &[u32],
+    ) -> Result<(Vec<Arc<QueryAnswers>>, KeywordSegment, Summary), MatchError> {
         let views = &self.numbered.snapshot.views;
-        let options = views.first().map(|view| view.segment.vocabulary.options);
-        let mut builder = KeywordBuilder::new(options.unwrap_or_default());
+        let tokenizer = views.first().map(|view| view.segment.vocabulary.options);
+        let mut builder = KeywordBuilder::new(tokenizer.unwrap_or_default());
         for &handle in handles {
             let (view, own) = self.numbered.locate(handle);
             builder.copy_content(&views[view].segment, own);
         }
         let requested = builder.finish();
-        let options = AnswerOptions {
-            limit,
-            ..AnswerOptions::default()
-        };
         let (mut buffers, mut answer_buffers) = (RouteBuffers::default(), AnswerBuffers::default());
         let mut routes = [TokenRoute {
             vocabulary: &requested.vocabulary,
@@ -157,6 +195,18 @@ impl<E: KeywordEngine> KeywordMatcher<E> {
         align_with_snapshot(&mut state.segments, snapshot, |_, segment| {
             SegmentState::new(segment)
         });
+    }
+}
+
+/// The refusal of a document whose answers take too much memory.
+fn too_many_answers(summary: &Summary) -> Refusal {
+    Refusal {
+        code: "keywords.too-many-answers",
+        message: format!("the answers of the document take more than {ANSWER_BYTES_MAX} bytes"),
+        offset: summary.bytes,
+        line: 1,
+        column: 1,
+        path: String::new(),
     }
 }
 

@@ -9,10 +9,12 @@
 //! * The matcher ([`matcher`]) finds the matching queries by the words alone ([`word_presence`]).
 //! * The answer engine ([`answer_engine`]) then locates answers: it records a window of the document
 //!   ([`element_window`]) and answers queries from posting lists ([`postings`],
-//!   [`conjunctive_answers`], [`disjunctive_answers`]). Documents larger than the window spill into
-//!   summaries ([`subtree_summary`]).
+//!   [`conjunctive_answers`], [`disjunctive_answers`]), those with the shortest lists first and within a
+//!   budget ([`answer_budget`]). Documents larger than the window spill into summaries
+//!   ([`subtree_summary`]).
 
 mod adaptive_reindex;
+mod answer_budget;
 pub(crate) mod answer_engine;
 pub(crate) mod answers;
 mod buffers;

@@ -3,7 +3,7 @@
 /// Number of entries; a power of two.
 const ENTRIES: usize = 1 << 10;
 
-/// Remembers in which operands open elements have a value that equals no literal and is no number.
+/// Remembers in which operands open elements have a value that equals no literal and is not a number.
 /// Another such value decides nothing more, and elements with many similar children would otherwise
 /// record little else.
 pub(super) struct ExistenceCache {

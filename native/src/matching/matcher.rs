@@ -10,6 +10,7 @@ use hashbrown::hash_map::Entry;
 use hashbrown::HashMap;
 
 use crate::dispatch::document_source::DocumentSource;
+use crate::dispatch::document_work::DocumentWork;
 use crate::dispatch::event_reader::{Evaluated, EventReader, Fragment, ReadSummary};
 use crate::dispatch::event_source::EventSource;
 use crate::dispatch::outcome::{Counters, MatchError, Matched};
@@ -20,7 +21,7 @@ use crate::matching::class_costs::{ClassCosts, PartsOfClasses};
 use crate::matching::class_parts::ClassParts;
 use crate::matching::engine::PathEngine;
 use crate::matching::segment_run::WorkBudget;
-use crate::matching::set_aside::{DocumentWork, SetAside};
+use crate::matching::set_aside::SetAside;
 use crate::matching::worker::PathWorker;
 use crate::path_index::segment::Segment;
 use crate::path_index::subscription_index::PathSnapshot;
@@ -40,7 +41,7 @@ use crate::xpath::ast::Query;
 const SELECTORS_CACHED_MAX: usize = 10_000;
 
 /// How many work budgets of a document an explanation may take: it evaluates a query step by step,
-/// and delays nobody but whoever asks for it.
+/// and delays only its caller.
 const EXPLANATION_BUDGETS: u64 = 10;
 
 /// Maximum size of the parts of classes that a worker keeps; larger ones are found again for each
@@ -333,19 +334,14 @@ impl<E: PathEngine> PathMatcher<E> {
         let mut open: Vec<u32> = (0..classes.len() as u32).collect();
         loop {
             open.retain(|&at| !set_aside.contains(0, at));
-            if open.is_empty() {
-                return Ok((results, steps, None));
-            }
             let evaluated = open.iter().map(|&at| &*selectors[at as usize]);
             let evaluated: Vec<&Selector> = evaluated.collect();
-            let table = QuerySteps::new(&evaluated);
-            let preparation = table.preparation();
-            let total = preparation.iter().sum::<u64>() as f64;
-            if set_aside.is_empty() && total > work.steps as f64 / 2.0 {
-                let parts = EvaluatedParts::new(&table, &open);
-                let costs = ClassCosts::new(&parts, preparation.into_iter(), open.clone());
-                set_aside.add_users_of_most_expensive(vec![costs], work.steps as f64 / total);
-                continue;
+            // The other half is for reading the document.
+            let (table, order) = QuerySteps::within(&evaluated, work.steps as u64 / 2);
+            open = order.into_iter().map(|at| open[at]).collect();
+            set_aside.extend(0, open.drain(table.query_count()..));
+            if open.is_empty() {
+                return Ok((results, steps, None));
             }
             let options = SelectionOptions {
                 detail,
@@ -368,7 +364,8 @@ impl<E: PathEngine> PathMatcher<E> {
                     let parts = EvaluatedParts::new(&table, &open);
                     let undecided = open.iter().copied();
                     let undecided = undecided.filter(|&at| results[at as usize].is_none());
-                    let undecided: Vec<u32> = undecided.collect();
+                    let mut undecided: Vec<u32> = undecided.collect();
+                    undecided.sort_unstable();
                     let costs = ClassCosts::new(&parts, costs.into_iter(), undecided.clone());
                     let share_read = work.share_read(offset);
                     set_aside.add_users_of_most_expensive(vec![costs], share_read);
@@ -496,9 +493,9 @@ struct EvaluatedParts {
 }
 
 impl EvaluatedParts {
-    /// The parts of `classes`, ascending, which are the queries of the table.
+    /// The parts of `classes`, which are the queries of the table.
     fn new(table: &QuerySteps<'_>, classes: &[u32]) -> EvaluatedParts {
-        let mut queries = vec![0; classes.last().map_or(0, |&last| last as usize + 1)];
+        let mut queries = vec![0; classes.iter().max().map_or(0, |&last| last as usize + 1)];
         for (query, &class) in classes.iter().enumerate() {
             queries[class as usize] = query;
         }

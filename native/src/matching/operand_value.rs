@@ -83,7 +83,7 @@ pub(super) fn number_in_view(view: usize, text: &str) -> f64 {
 
 /// Removes redundant values of one element, whose values begin at `start`. For each operand it
 /// keeps every value that some literal can equal, the least, the greatest, and one that equals no
-/// literal and is no number, so that an element with a million children keeps few.
+/// literal and is not a number, so that an element with a million children keeps few.
 pub(super) fn compact(segment: &Segment, values: &mut Vec<OperandValue>, start: usize) {
     let own = &mut values[start..];
     own.sort_unstable_by(|a, b| {

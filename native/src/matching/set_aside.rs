@@ -4,9 +4,9 @@
 //! that together fit the budget remain, and the document is matched again with these; all others are
 //! set aside. The result depends only on the document, the index and the limits.
 
+use crate::dispatch::document_work::DocumentWork;
 use crate::matching::bit_set::BitSet;
 use crate::matching::class_costs::ClassCosts;
-use crate::reader::Limits;
 
 /// How often the costs decide which classes remain. If the budget is spent once more, none remains.
 const ATTEMPTS_MAX: usize = 3;
@@ -18,44 +18,6 @@ const TARGET_SHARES: [f64; ATTEMPTS_MAX] = [0.5, 0.125, 0.02];
 
 /// Share of the budget that each reading may take.
 const READING_SHARES: [f64; ATTEMPTS_MAX + 1] = [1.0, 0.75, 0.25, 0.125];
-
-/// Bytes that are added to the size of every document, so that short documents have a base budget.
-const BASE_BYTES: u64 = 500;
-
-/// Steps for each subscription of the index, whatever the size of the document.
-const STEPS_PER_SUBSCRIPTION: u64 = 75;
-
-/// How much work a document may take in one reading.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct DocumentWork {
-    /// Steps.
-    pub steps: i64,
-    bytes: u64,
-    subscriptions: u32,
-}
-
-impl DocumentWork {
-    /// The work of a document of `bytes` bytes, at `steps_per_byte`.
-    pub fn new(bytes: u64, subscriptions: u32, steps_per_byte: u64) -> DocumentWork {
-        let by_size = steps_per_byte.saturating_mul(bytes.saturating_add(BASE_BYTES));
-        // Proportional to the limit, so that a small limit bounds everything.
-        let by_index = u128::from(subscriptions)
-            * u128::from(STEPS_PER_SUBSCRIPTION)
-            * u128::from(steps_per_byte)
-            / u128::from(Limits::default().work);
-        let by_index = u64::try_from(by_index).unwrap_or(u64::MAX);
-        DocumentWork {
-            steps: i64::try_from(by_size.saturating_add(by_index)).unwrap_or(i64::MAX),
-            bytes,
-            subscriptions,
-        }
-    }
-
-    /// The share of the document before an offset.
-    pub fn share_read(&self, offset: u64) -> f64 {
-        (offset.max(1) as f64 / self.bytes.max(1) as f64).min(1.0)
-    }
-}
 
 /// The classes that are set aside; each is given by the position of its view and its number there.
 #[derive(Default)]

@@ -163,7 +163,7 @@ fn numeric_view(test: &StringTest) -> Option<(View, Op, f64)> {
     }
     match &test.condition {
         StringCondition::Length(op, n) => Some((View::Length, *op, *n)),
-        // NaN would satisfy `!=`, but a text that is no date does not.
+        // NaN would satisfy `!=`, but a text that is not a date does not.
         StringCondition::Date(_, Op::Ne, _) => None,
         StringCondition::Date(date_type, op, text) => {
             let view = match date_type {

@@ -8,15 +8,15 @@ use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyString, PyTuple};
 
 use crate::dispatch::DocumentMatcher;
-use crate::subscription_store::flat_layout::{prefetch, prefetch_address};
+use crate::subscription_store::flat_layout::prefetch_address;
 use crate::subscription_store::subscription_table::SubscriptionTable;
 
 /// Maximum number of ids of a segment that are kept as Python strings; the others are made on each use.
 const STRINGS_KEPT_MAX: usize = 1 << 20;
 
-/// Strings that are prefetched: those of a document's matches are spread over memory, and reading one
-/// after the other would wait for each of them.
-const STRINGS_PREFETCHED: usize = 16;
+/// Strings that are looked up and prefetched together, before the reference count of each is changed: they
+/// are spread over memory, and one after the other would be waited for.
+const BATCH: usize = 32;
 
 /// Rows whose cells are allocated together.
 const BLOCK_ROWS: usize = 512;
@@ -41,40 +41,11 @@ impl IdStrings {
         cache.downcast_ref().expect("there is one binding")
     }
 
+    /// The string of a row, if it is kept.
     #[inline]
-    fn cells(&self, row: u32) -> Option<(&[Cell], usize)> {
+    fn get(&self, py: Python<'_>, row: u32) -> Option<&Py<PyString>> {
         let (block, at) = (row as usize / BLOCK_ROWS, row as usize % BLOCK_ROWS);
-        self.blocks[block].get().map(|cells| (&**cells, at))
-    }
-
-    #[inline]
-    fn get<'py>(
-        &self,
-        py: Python<'py>,
-        table: &SubscriptionTable,
-        row: u32,
-    ) -> Bound<'py, PyString> {
-        match self.cells(row).and_then(|(cells, at)| cells[at].get(py)) {
-            Some(id) => id.bind(py).clone(),
-            None => self.make(py, table, row),
-        }
-    }
-
-    /// Prefetches where the string of a row is kept.
-    #[inline]
-    fn prefetch_cell(&self, row: u32) {
-        if let Some((cells, at)) = self.cells(row) {
-            prefetch(cells, at);
-        }
-    }
-
-    /// Prefetches the string of a row, whose reference count will be changed.
-    #[inline]
-    fn prefetch_string(&self, py: Python<'_>, row: u32) {
-        let id = self.cells(row).and_then(|(cells, at)| cells[at].get(py));
-        if let Some(id) = id {
-            prefetch_address(id.as_ptr());
-        }
+        self.blocks[block].get()?[at].get(py)
     }
 
     #[cold]
@@ -104,24 +75,41 @@ pub(super) fn ids_of<'py>(
     handles: &[u32],
 ) -> PyResult<Bound<'py, PyTuple>> {
     let added = matcher.in_order_added(handles);
-    let mut tables = matcher.subscription_tables().into_iter();
-    let mut current: Option<(&SubscriptionTable, &IdStrings)> = None;
-    let (mut base, mut end) = (0, 0);
-    let ids = added.iter().enumerate().map(|(at, &number)| {
-        while number >= end {
-            let table = tables.next().expect("the handle is one of the matcher's");
-            current = Some((table, IdStrings::of(table)));
-            (base, end) = (end, end + table.count() as u32);
+    let mut ids = Vec::with_capacity(added.len());
+    let (mut rest, mut base) = (&*added, 0);
+    for table in matcher.subscription_tables() {
+        let end = base + table.count() as u32;
+        let (rows, later) = rest.split_at(rest.partition_point(|&number| number < end));
+        if !rows.is_empty() {
+            let strings = IdStrings::of(table);
+            for batch in rows.chunks(BATCH) {
+                push_batch(py, table, strings, base, batch, &mut ids);
+            }
         }
-        let (table, strings) = current.expect("a table was found");
-        let row_later = |later: usize| added.get(at + later).filter(|&&number| number < end);
-        if let Some(later) = row_later(2 * STRINGS_PREFETCHED) {
-            strings.prefetch_cell(later - base);
-        }
-        if let Some(next) = row_later(STRINGS_PREFETCHED) {
-            strings.prefetch_string(py, next - base);
-        }
-        strings.get(py, table, number - base)
-    });
+        (rest, base) = (later, end);
+    }
     PyTuple::new(py, ids)
+}
+
+/// The ids of at most [`BATCH`] subscriptions of a table, the first of which has the number `base`.
+#[inline]
+fn push_batch<'py>(
+    py: Python<'py>,
+    table: &SubscriptionTable,
+    strings: &IdStrings,
+    base: u32,
+    batch: &[u32],
+    ids: &mut Vec<Bound<'py, PyString>>,
+) {
+    let mut kept = [None; BATCH];
+    for (id, &number) in kept.iter_mut().zip(batch) {
+        *id = strings.get(py, number - base);
+        if let Some(id) = id {
+            prefetch_address(id.as_ptr());
+        }
+    }
+    ids.extend(kept.iter().zip(batch).map(|(id, &number)| match id {
+        Some(id) => id.bind(py).clone(),
+        None => strings.make(py, table, number - base),
+    }));
 }

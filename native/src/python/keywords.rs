@@ -25,12 +25,12 @@ use crate::baselines::kemb::Kemb;
 #[cfg(feature = "baselines")]
 use crate::baselines::keyword_engines::KembEngine;
 #[cfg(feature = "baselines")]
-use crate::baselines::limits::RETAINED_MAX;
+use crate::baselines::limits::{ANSWERS_MAX, RETAINED_MAX};
 use crate::dispatch::document_source::DocumentSource;
 use crate::engine_selection::{
     with_keyword_matcher, AnyKeywordMatcher, KeywordEngineKind, KeywordPools,
 };
-use crate::keywords::answer_engine::{ANSWERS_MAX, WINDOW_MAX, WITNESSES_MAX};
+use crate::keywords::answer_engine::{ANSWER_BYTES_MAX, WINDOW_MAX, WITNESSES_MAX};
 use crate::keywords::element_metadata::TEXT_RANGES_MAX;
 use crate::keywords::phrase_automaton::PHRASE_WORDS_MAX;
 use crate::keywords::query::{parse, KEYWORDS_MAX, QUERY_CHARACTERS_MAX};
@@ -53,6 +53,13 @@ type ParsedTuple = (
 /// rejected.
 type AnswersTuple = (
     Vec<(u64, Vec<AnswerTuple>)>,
+    Option<SummaryTuple>,
+    Option<RefusalTuple>,
+);
+
+/// The path returns by subscription, the reader's summary, and why the document was rejected.
+type PathReturnsTuple = (
+    Vec<Option<PathReturns>>,
     Option<SummaryTuple>,
     Option<RefusalTuple>,
 );
@@ -97,6 +104,8 @@ pub fn keyword_limits() -> Vec<(&'static str, usize)> {
         ("KEYWORD_WINDOW_MAX", WINDOW_MAX),
         ("KEYWORD_WITNESSES_MAX", WITNESSES_MAX),
         ("KEYWORD_TEXT_RANGES_MAX", TEXT_RANGES_MAX),
+        ("KEYWORD_ANSWER_BYTES_MAX", ANSWER_BYTES_MAX),
+        #[cfg(feature = "baselines")]
         ("KEYWORD_ANSWERS_MAX", ANSWERS_MAX),
         #[cfg(feature = "baselines")]
         ("KEMB_WORDS_MAX", NFA_WORDS_MAX),
@@ -309,28 +318,25 @@ impl KeywordMatcher {
     }
 
     /// The path returns of each of these subscriptions, and the reader's summary; or why the
-    /// document was rejected.
+    /// document was rejected. `None` for a subscription whose answers take too many steps or bytes.
     fn path_returns(
         &self,
         py: Python<'_>,
         document: BufferBytes,
         ids: Vec<String>,
-    ) -> PyResult<(Vec<PathReturns>, Option<SummaryTuple>, Option<RefusalTuple>)> {
+    ) -> PyResult<PathReturnsTuple> {
         let bytes: &[u8] = &document;
         let handles = handles_of(self.numbered(), &ids)?;
         let found = py.detach(|| {
             let document = &mut DocumentSource::Bytes(bytes);
-            let (answers, _, summary) = with_keyword_matcher!(
-                &self.matcher,
-                matcher => matcher.answers(document, &handles, usize::MAX)
-            )?;
-            Ok((answers, summary))
+            with_keyword_matcher!(&self.matcher, matcher => matcher.path_returns(document, &handles))
         });
         let (found, refusal) = or_refusal(found)?;
         let (answers, summary) = found.unzip();
         let answers = answers.unwrap_or_default().into_iter();
-        let returns = answers.map(PathReturns::of).collect();
-        Ok((returns, summary.map(summary_tuple), refusal))
+        let returns =
+            answers.map(|answers| (!answers.is_abandoned).then(|| PathReturns::of(answers)));
+        Ok((returns.collect(), summary.map(summary_tuple), refusal))
     }
 
     /// All answers that a baseline engine finds, for comparisons: the numbers of the answering
@@ -346,7 +352,7 @@ impl KeywordMatcher {
             let document = &mut DocumentSource::Bytes(bytes);
             self.matcher.baseline_answers(document)
         });
-        let found = found.ok_or_else(|| PyValueError::new_err("the engine is no baseline"))?;
+        let found = found.ok_or_else(|| PyValueError::new_err("the engine is not a baseline"))?;
         let (answered, refusal) = or_refusal(found)?;
         let numbers = PyDict::new(py);
         for class in answered.unwrap_or_default() {

@@ -105,7 +105,7 @@ impl Vocabulary {
         }
     }
 
-    /// Compiles the main paths of queries by rank; `None` stands for what is no path.
+    /// Compiles the main paths of queries by rank; `None` stands for a query that is not a path.
     fn main_paths(&self, queries: Vec<Option<PyRef<'_, CompiledQuery>>>) -> MainPaths {
         let queries = queries
             .iter()

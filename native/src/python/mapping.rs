@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use pyo3::exceptions::PyValueError;
+use pyo3::exceptions::{PyIndexError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
@@ -11,10 +11,9 @@ use super::buffers::{BufferBytes, Documents};
 use super::document_matcher::header_of;
 use super::indexes::handles_of;
 use super::keywords::KeywordMatcher;
-use super::outcomes::{
-    batch_tuple, found_tuple, outcome, with_ids, BatchTuple, FoundTuple, OutcomeTuple,
-};
+use super::outcomes::{batch_tuple, or_refusal, outcome, with_ids, BatchTuple, OutcomeTuple};
 use super::paths::Matcher;
+use super::reader::{summary_tuple, RefusalTuple, SummaryTuple};
 use crate::dispatch::batch::match_all;
 use crate::dispatch::document_source::DocumentSource;
 use crate::dispatch::event_source::EventSource;
@@ -161,8 +160,35 @@ pub(super) type FragmentTuple = (
     Vec<(String, String)>,
 );
 
+/// The parts of the original that one subscription selects, in document order; each is converted when it is
+/// requested.
+#[pyclass(frozen, module = "penstock._native")]
+pub struct SelectedParts {
+    parts: Vec<Fragment>,
+}
+
+#[pymethods]
+impl SelectedParts {
+    fn __len__(&self) -> usize {
+        self.parts.len()
+    }
+
+    /// Kind, name, span and namespaces of a part.
+    fn part(&self, number: usize) -> PyResult<FragmentTuple> {
+        let part = self.parts.get(number).map(fragment_tuple);
+        part.ok_or_else(|| PyIndexError::new_err("no such part"))
+    }
+}
+
+/// The selected parts by subscription, the reader's summary, and why the document was rejected.
+type SelectedTuple = (
+    Vec<Option<SelectedParts>>,
+    Option<SummaryTuple>,
+    Option<RefusalTuple>,
+);
+
 /// The parts of the original that each subscription selects in the rewritten document, and the summary of
-/// the document; or the refusal.
+/// the document; or the refusal. `None` for a subscription whose evaluation spent the work budget.
 #[pyfunction]
 pub fn select_mapped(
     py: Python<'_>,
@@ -170,25 +196,25 @@ pub fn select_mapped(
     document: BufferBytes,
     mapping: &Mapping,
     ids: Vec<String>,
-) -> PyResult<FoundTuple<FragmentTuple>> {
+) -> PyResult<SelectedTuple> {
     let bytes: &[u8] = &document;
     let handles = handles_of(matcher.numbered(), &ids)?;
-    found_tuple(py.detach(|| {
+    let found = py.detach(|| {
         let document = &mut DocumentSource::Bytes(bytes);
         let source = &mut EventSource {
             mapping: Some(&mapping.mapping),
             ..EventSource::unmapped(document)
         };
-        let (selected, summary) = with_path_matcher!(
+        with_path_matcher!(
             &matcher.matcher,
             matcher => matcher.select_fragments(source, &handles)
-        )?;
-        let tuples = |fragments: &Vec<Fragment>| fragments.iter().map(fragment_tuple).collect();
-        let selected = selected
-            .iter()
-            .map(|fragments| fragments.as_ref().map(tuples));
-        Ok((selected.collect(), summary))
-    }))
+        )
+    });
+    let (found, refusal) = or_refusal(found)?;
+    let (selected, summary) = found.unzip();
+    let selected = selected.unwrap_or_default().into_iter();
+    let selected = selected.map(|parts| parts.map(|parts| SelectedParts { parts }));
+    Ok((selected.collect(), summary.map(summary_tuple), refusal))
 }
 
 pub(super) fn fragment_tuple(fragment: &Fragment) -> FragmentTuple {

@@ -84,6 +84,8 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<keywords::KeywordIndex>()?;
     module.add_class::<keywords::KeywordMatcher>()?;
     module.add_class::<answers::PathReturns>()?;
+    module.add_class::<paths::SelectedNodes>()?;
+    module.add_class::<mapping::SelectedParts>()?;
     module.add_class::<combined::CombinedMatcher>()?;
     module.add_function(wrap_pyfunction!(select::select, module)?)?;
     module.add_class::<document_tree::DocumentTree>()?;

@@ -8,14 +8,10 @@ use pyo3::types::{PyBytes, PyDict, PyTuple};
 
 use super::id_strings::ids_of;
 use super::indexes::index_error;
-use super::reader::{
-    file_error, io_error, refusal_tuple, summary_tuple, RefusalTuple, SummaryTuple,
-};
+use super::reader::{file_error, io_error, refusal_tuple, RefusalTuple};
 use crate::dispatch::batch::Batch;
 use crate::dispatch::outcome::{Counters, MatchError, Matched};
 use crate::dispatch::DocumentMatcher;
-use crate::matching::matcher::ByQuery;
-use crate::reader::Summary;
 
 /// The counters by name.
 fn counters_dict<'py>(py: Python<'py>, counters: &Counters) -> PyResult<Bound<'py, PyDict>> {
@@ -63,22 +59,6 @@ fn match_error(error: MatchError) -> PyErr {
         MatchError::Index(error) => index_error(error),
         MatchError::Refused(_) => unreachable!("a refusal is a result"),
     }
-}
-
-/// Results by subscription and the summary of the reading, or the refusal.
-pub(super) type FoundTuple<T> = (ByQuery<Vec<T>>, Option<SummaryTuple>, Option<RefusalTuple>);
-
-/// Converts the results by subscription.
-pub(super) fn found_tuple<T>(
-    found: Result<(ByQuery<Vec<T>>, Summary), MatchError>,
-) -> PyResult<FoundTuple<T>> {
-    let (found, refusal) = or_refusal(found)?;
-    let (found, summary) = found.unzip();
-    Ok((
-        found.unwrap_or_default(),
-        summary.map(summary_tuple),
-        refusal,
-    ))
 }
 
 /// `(handles, handles that were set aside if there are any, counters, refusal)`

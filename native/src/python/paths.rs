@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use pyo3::exceptions::PyValueError;
+use pyo3::exceptions::{PyIndexError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
@@ -16,8 +16,8 @@ use super::indexes::{
     add_each, handles_of, header_tests_of, index_error, loaded_tuple, write_error, LoadedTuple,
     QueryErrorTuple,
 };
-use super::outcomes::{found_tuple, or_refusal, FoundTuple};
-use super::reader::{options, RefusalTuple};
+use super::outcomes::or_refusal;
+use super::reader::{options, summary_tuple, RefusalTuple, SummaryTuple};
 use super::relations::CompiledQuery;
 use crate::containment_index::{ContainedClass, ContainmentIndex};
 use crate::dispatch::cache_budget;
@@ -317,13 +317,13 @@ type NodeTuple = (
     Vec<(String, String)>,
 );
 
-fn node_tuple(node: SelectedNode) -> NodeTuple {
+fn node_tuple(node: &SelectedNode) -> NodeTuple {
     let kind = match node.kind {
         Kind::Element => "element",
         Kind::Attribute => "attribute",
         Kind::Text => "text",
     };
-    let name = node.name.filter(|_| node.kind == Kind::Attribute);
+    let name = node.name.as_ref().filter(|_| node.kind == Kind::Attribute);
     let name = name.map(|name| (name.0.to_string(), name.1.to_string()));
     let spans = node
         .spans
@@ -340,6 +340,33 @@ fn node_tuple(node: SelectedNode) -> NodeTuple {
             .collect(),
     )
 }
+
+/// The nodes that one subscription selects, in document order. Their parts are created when they are
+/// requested: a document can have very many, each with all namespaces in scope.
+#[pyclass(frozen, module = "penstock._native")]
+pub struct SelectedNodes {
+    nodes: Vec<SelectedNode>,
+}
+
+#[pymethods]
+impl SelectedNodes {
+    fn __len__(&self) -> usize {
+        self.nodes.len()
+    }
+
+    /// The parts of a node.
+    fn node(&self, number: usize) -> PyResult<NodeTuple> {
+        let node = self.nodes.get(number).map(node_tuple);
+        node.ok_or_else(|| PyIndexError::new_err("no such node"))
+    }
+}
+
+/// The selected nodes by subscription, the reader's summary, and why the document was rejected.
+type SelectedTuple = (
+    Vec<Option<SelectedNodes>>,
+    Option<SummaryTuple>,
+    Option<RefusalTuple>,
+);
 
 #[pymethods]
 impl Matcher {
@@ -365,17 +392,18 @@ impl Matcher {
         py: Python<'_>,
         document: BufferBytes,
         ids: Vec<String>,
-    ) -> PyResult<FoundTuple<NodeTuple>> {
+    ) -> PyResult<SelectedTuple> {
         let bytes: &[u8] = &document;
         let handles = handles_of(self.numbered(), &ids)?;
-        found_tuple(py.detach(|| {
+        let found = py.detach(|| {
             let document = &mut DocumentSource::Bytes(bytes);
-            let (selected, summary) =
-                with_path_matcher!(&self.matcher, matcher => matcher.select(document, &handles))?;
-            let tuples = |nodes: Vec<SelectedNode>| nodes.into_iter().map(node_tuple).collect();
-            let selected = selected.into_iter().map(|nodes| nodes.map(tuples));
-            Ok((selected.collect(), summary))
-        }))
+            with_path_matcher!(&self.matcher, matcher => matcher.select(document, &handles))
+        });
+        let (found, refusal) = or_refusal(found)?;
+        let (selected, summary) = found.unzip();
+        let selected = selected.unwrap_or_default().into_iter();
+        let selected = selected.map(|nodes| nodes.map(|nodes| SelectedNodes { nodes }));
+        Ok((selected.collect(), summary.map(summary_tuple), refusal))
     }
 
     /// Explains why a document matches a subscription or not; or the refusal of the document.

@@ -128,7 +128,7 @@ impl<'a> Selection<'a> {
     /// Adds a step that a binding or open atom waits for, unless it is one to attributes of the node,
     /// which are there already. If an outer node waits for the step, too, descendants are awaited.
     fn await_step(&mut self, id: StepId, target: u32, depth: u32, is_outermost: bool) {
-        if !self.propagation.is_live(id) {
+        if !self.propagation.is_needed(id) {
             return;
         }
         let step = self.propagation.steps.step(id).step;
@@ -158,7 +158,7 @@ impl<'a> Selection<'a> {
                 let child = self.pending.child(list, at);
                 let part = self.propagation.steps.step(child.step).part;
                 self.propagation.work.spend(part, STEPS_PER_VISIT);
-                if self.propagation.is_live(child.step)
+                if self.propagation.is_needed(child.step)
                     && self.propagation.needs(child.step, child.target) == Some(true)
                     && accepted(self, child.step)
                 {
@@ -403,7 +403,7 @@ impl<'a> Selection<'a> {
             let child = self.pending.child(TEXT, at);
             let part = self.propagation.steps.step(child.step).part;
             self.propagation.work.spend(part, STEPS_PER_VISIT);
-            if self.propagation.is_live(child.step)
+            if self.propagation.is_needed(child.step)
                 && self.propagation.needs(child.step, child.target) == Some(true)
             {
                 self.bind_leaf(child.step, child.target);

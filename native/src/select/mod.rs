@@ -28,7 +28,6 @@ mod deferred_nodes;
 mod end_set;
 mod event_handler;
 mod explanation;
-mod live_parts;
 mod node_capture;
 mod node_path;
 mod open_atoms;
@@ -44,6 +43,7 @@ mod selector_compiler;
 mod sibling_counters;
 #[cfg(test)]
 mod tests;
+mod undecided_parts;
 
 pub use event_handler::Selection;
 pub(crate) use explanation::{explain, Explanation};

@@ -14,7 +14,6 @@ use crate::xpath::ast::Axis;
 use super::accumulator::Side;
 use super::candidate::{Candidate, CandidateId, CandidateNode, CandidateNodes, Collected};
 use super::deferred_nodes::{DeferredNode, DeferredNodes};
-use super::live_parts::LiveParts;
 use super::open_atoms::{AtomValue, OpenAtomId, NONE};
 use super::open_nodes::{BindingId, OpenNodes, Verdict, DOCUMENT_BINDING};
 use super::predicate::SiblingPosition;
@@ -25,6 +24,7 @@ use super::query_steps::{QuerySteps, StepContext, StepId};
 use super::query_work::{QueryWork, STEPS_PER_BINDING, STEPS_PER_SELECTED, STEPS_PER_VISIT};
 use super::selector::{AtomTest, Goal};
 use super::sibling_counters::SiblingCounters;
+use super::undecided_parts::UndecidedParts;
 
 /// Evaluates predicates and propagates candidates over the bindings and atoms of open nodes.
 pub(super) struct Propagation<'a> {
@@ -35,7 +35,7 @@ pub(super) struct Propagation<'a> {
     candidates: CandidateNodes,
     deferred: DeferredNodes,
     results: Vec<ResultSet>,
-    live: LiveParts,
+    undecided: UndecidedParts,
     /// The bytes of all reported nodes in the document.
     selected_bytes: u64,
     pub work: QueryWork,
@@ -53,7 +53,7 @@ impl<'a> Propagation<'a> {
             results: queries
                 .map(|query| ResultSet::new(steps.branch_count(query)))
                 .collect(),
-            live: LiveParts::new(steps),
+            undecided: UndecidedParts::new(steps),
             selected_bytes: 0,
             steps,
             work: QueryWork::new(steps.preparation(), options.steps_max),
@@ -83,7 +83,7 @@ impl<'a> Propagation<'a> {
         let queries = (0..).zip(self.results);
         SelectionResult {
             queries: queries
-                .map(|(query, result)| result.finish(!self.live.contains(query)))
+                .map(|(query, result)| result.finish(!self.undecided.contains(query)))
                 .collect(),
             steps: self.work.into_parts(),
             held,
@@ -166,10 +166,10 @@ impl<'a> Propagation<'a> {
         }
     }
 
-    /// Whether some query that uses a step has no result yet.
+    /// Whether some undecided query uses a step.
     #[inline]
-    pub fn is_live(&self, step: StepId) -> bool {
-        self.live.contains(self.steps.step(step).part)
+    pub fn is_needed(&self, step: StepId) -> bool {
+        self.undecided.contains(self.steps.step(step).part)
     }
 
     /// Whether the binding or open atom `target` can still use what a node of `step` contributes; `None`
@@ -197,7 +197,7 @@ impl<'a> Propagation<'a> {
     fn is_used(&mut self, open: OpenAtomId) -> bool {
         while let Some((_, user)) = self.nodes.atoms.first_user(open) {
             let binding = self.nodes.binding(user);
-            if binding.verdict == Verdict::Undecided && self.is_live(binding.step) {
+            if binding.verdict == Verdict::Undecided && self.is_needed(binding.step) {
                 return true;
             }
             // It never becomes undecided again.
@@ -211,7 +211,7 @@ impl<'a> Propagation<'a> {
     pub fn descendant_target(&mut self, step: StepId, depth: u32) -> Option<u32> {
         let compiled = self.steps.step(step);
         self.work.spend(compiled.part, STEPS_PER_VISIT);
-        if !self.is_live(step) {
+        if !self.is_needed(step) {
             return None;
         }
         let mut target = match compiled.context {
@@ -319,7 +319,7 @@ impl<'a> Propagation<'a> {
         match candidate {
             Candidate::Existence(end) => {
                 for query in steps.queries_of_end(end) {
-                    self.live.remove_query(query, steps);
+                    self.undecided.remove_query(query, steps);
                 }
             }
             Candidate::Node(node) => {
@@ -601,7 +601,7 @@ impl<'a> Propagation<'a> {
         let (step, target, watcher) = (binding.step, binding.target, binding.goal_watcher);
         let linked = self.steps.step(step);
         self.work.spend(linked.part, STEPS_PER_VISIT);
-        if !self.is_live(step) {
+        if !self.is_needed(step) {
             return self.discard_collected(id);
         }
         self.work.spend(linked.part, STEPS_PER_BINDING);

@@ -17,6 +17,7 @@ use hashbrown::HashMap;
 use crate::xpath::ast::{Axis, Kind, NameTest};
 
 use super::end_set::EndRange;
+use super::query_work::{STEPS_PER_FOUND_STEP, STEPS_PER_PREPARED_ATOM, STEPS_PER_PREPARED_STEP};
 use super::selector::{Atom, Goal, Selector, Step};
 
 /// Index of a step in [`QuerySteps`].
@@ -34,12 +35,6 @@ pub(super) const DOCUMENT: StepId = 0;
 /// The end of a list of steps or branches.
 const END: u32 = u32::MAX;
 
-/// Steps to prepare the evaluation of a step.
-const STEPS_PER_PREPARED_STEP: u64 = 32;
-
-/// Steps to find a step of a query in the table.
-const STEPS_PER_FOUND_STEP: u64 = 8;
-
 static DOCUMENT_STEP: LazyLock<Step> = LazyLock::new(|| Step {
     axis: Axis::Child,
     kind: Kind::Element,
@@ -49,6 +44,7 @@ static DOCUMENT_STEP: LazyLock<Step> = LazyLock::new(|| Step {
     first_deferred: 0,
     last_only: false,
     atoms: Box::default(),
+    preparation: STEPS_PER_PREPARED_STEP,
 });
 
 /// A step, with its place in the table.
@@ -138,11 +134,29 @@ struct Part {
 impl<'a> QuerySteps<'a> {
     /// The table of `selectors`, which may contain duplicates.
     pub fn new(selectors: &[&'a Selector]) -> Self {
+        Self::within(selectors, u64::MAX).0
+    }
+
+    /// The table of as many of `selectors` as `steps_max` steps prepare, and the indexes of all: first
+    /// of its queries, in order, then of those that it has no place for. If not all are certain to
+    /// fit, those that take the fewest steps come first. What exceeds the steps is never made.
+    pub(crate) fn within(selectors: &[&'a Selector], steps_max: u64) -> (Self, Vec<usize>) {
         let mut builder = Builder::new(selectors.len());
-        for (query, selector) in (0..).zip(selectors) {
-            builder.add_query(query, selector);
+        let mut order: Vec<usize> = (0..selectors.len()).collect();
+        let unshared: u64 = selectors.iter().map(|one| one.preparation).sum();
+        if builder.preparation + unshared > steps_max {
+            // A stable sort: the result is repeatable.
+            order.sort_by_key(|&at| selectors[at].preparation);
         }
-        builder.finish()
+        for (query, &at) in (0..).zip(&order) {
+            // What the query shares with others is counted again here, so that none is made that does
+            // not fit. Those after it take no fewer steps.
+            if builder.preparation + selectors[at].preparation > steps_max {
+                break;
+            }
+            builder.add_query(query, selectors[at]);
+        }
+        (builder.finish(), order)
     }
 
     /// Number of queries.
@@ -323,6 +337,8 @@ fn has_several_users<T>(part: &Arc<T>) -> bool {
 /// Makes a table.
 struct Builder<'a> {
     table: QuerySteps<'a>,
+    /// Steps to prepare all parts so far.
+    preparation: u64,
     /// Steps of branches, by address.
     step_ids: HashMap<*const Step, StepId, RandomState>,
     /// By address.
@@ -342,6 +358,7 @@ impl<'a> Builder<'a> {
                 ends: Vec::new(),
                 parts: vec![Part::default(); queries],
             },
+            preparation: 0,
             step_ids: HashMap::default(),
             atom_ids: HashMap::default(),
         };
@@ -364,8 +381,7 @@ impl<'a> Builder<'a> {
                 last = self.branch_step(step, last);
                 self.count_branch(last);
             }
-            self.table.parts[query as usize].preparation +=
-                STEPS_PER_FOUND_STEP * branch.len() as u64;
+            self.count_preparation(query, STEPS_PER_FOUND_STEP * branch.len() as u64);
             self.table.branches.push(QueryBranch {
                 query,
                 step: last,
@@ -373,6 +389,11 @@ impl<'a> Builder<'a> {
             });
         }
         self.table.parts[query as usize].users = 1;
+    }
+
+    fn count_preparation(&mut self, part: PartId, steps: u64) {
+        self.table.parts[part as usize].preparation += steps;
+        self.preparation += steps;
     }
 
     fn count_branch(&mut self, step: StepId) {
@@ -403,9 +424,9 @@ impl<'a> Builder<'a> {
         part: PartId,
         goal: Option<&'a Goal>,
     ) -> StepId {
+        self.count_preparation(part, STEPS_PER_PREPARED_STEP);
         let table = &mut self.table;
         let id = u32::try_from(table.steps.len()).expect("fewer than 2^32 steps");
-        table.parts[part as usize].preparation += STEPS_PER_PREPARED_STEP;
         let mut new = QueryStep {
             step,
             goal,
@@ -447,6 +468,7 @@ impl<'a> Builder<'a> {
             };
         }
         let part = self.add_part();
+        self.count_preparation(part, STEPS_PER_PREPARED_ATOM);
         self.table.atoms.push(QueryAtom {
             atom,
             part,

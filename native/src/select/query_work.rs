@@ -4,6 +4,15 @@ use crate::events::{Stop, WORK_SPENT};
 
 use super::query_steps::PartId;
 
+/// Steps to prepare the evaluation of a step.
+pub(super) const STEPS_PER_PREPARED_STEP: u64 = 32;
+
+/// Steps to prepare the evaluation of an atom, without those of its paths.
+pub(super) const STEPS_PER_PREPARED_ATOM: u64 = 16;
+
+/// Steps to find a step of a query in the table of steps.
+pub(super) const STEPS_PER_FOUND_STEP: u64 = 8;
+
 /// Steps to look at a step that waits for a node.
 pub(super) const STEPS_PER_VISIT: u64 = 4;
 

@@ -12,6 +12,7 @@ use crate::xpath::number::number;
 
 use super::accumulator::{ComparedValue, Side};
 use super::predicate::Predicate;
+use super::query_work::STEPS_PER_PREPARED_ATOM;
 use super::selector_compiler::SelectorCompiler;
 
 /// A compiled query. It is immutable, so threads and documents can share it.
@@ -19,6 +20,8 @@ use super::selector_compiler::SelectorCompiler;
 pub struct Selector {
     /// The steps of each branch of the union.
     pub(super) branches: Box<[Box<[Arc<Step>]>]>,
+    /// Steps to prepare it in a [`super::QuerySteps`] in which it shares nothing.
+    pub(super) preparation: u64,
 }
 
 impl Selector {
@@ -44,6 +47,8 @@ pub(super) struct Step {
     pub last_only: bool,
     /// The distinct tests of the predicates on nested paths and on the node's own value.
     pub atoms: Box<[Arc<Atom>]>,
+    /// Steps to prepare it with its atoms.
+    pub preparation: u64,
 }
 
 impl Step {
@@ -61,6 +66,21 @@ pub(super) struct Atom {
     pub paths: Box<[NestedPath]>,
     /// Whether all paths start at the node's own attributes, so that the start tag decides it.
     pub at_start_tag: bool,
+    /// Steps to prepare it with its paths.
+    pub preparation: u64,
+}
+
+impl Atom {
+    pub fn new(test: AtomTest, paths: Box<[NestedPath]>, at_start_tag: bool) -> Self {
+        let steps = paths.iter().flat_map(|path| &path.steps);
+        let of_steps: u64 = steps.map(|step| step.preparation).sum();
+        Self {
+            test,
+            paths,
+            at_start_tag,
+            preparation: STEPS_PER_PREPARED_ATOM + of_steps,
+        }
+    }
 }
 
 /// What an atom tests.

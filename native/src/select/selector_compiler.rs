@@ -14,6 +14,7 @@ use crate::xpath::{canonical_predicate, canonical_step};
 
 use super::accumulator::Side;
 use super::predicate::{Formula, Predicate};
+use super::query_work::{STEPS_PER_FOUND_STEP, STEPS_PER_PREPARED_STEP};
 use super::selector::{Atom, AtomTest, Goal, NestedPath, Selector, Step, ValueType};
 
 /// Compiles queries. The selectors that it makes share their equal parts.
@@ -29,8 +30,13 @@ impl SelectorCompiler {
     /// Compiles a query.
     pub fn compile(&mut self, query: &Query) -> Selector {
         let branches = query.branches.iter();
+        let branches: Box<[_]> = branches.map(|branch| self.branch(branch)).collect();
+        let steps = branches.iter().flat_map(|branch| branch.iter());
         Selector {
-            branches: branches.map(|branch| self.branch(branch)).collect(),
+            preparation: steps
+                .map(|step| STEPS_PER_FOUND_STEP + step.preparation)
+                .sum(),
+            branches,
         }
     }
 
@@ -82,6 +88,8 @@ impl SelectorCompiler {
             predicates,
             first_deferred,
             last_only,
+            preparation: STEPS_PER_PREPARED_STEP
+                + atoms.iter().map(|atom| atom.preparation).sum::<u64>(),
             atoms: atoms.into_boxed_slice(),
         }
     }
@@ -152,15 +160,13 @@ impl SelectorCompiler {
             }
             Expr::Count(path, op, n) => {
                 let is_descendant = |step: &&SyntaxStep| step.axis == Axis::Descendant;
-                Atom {
-                    test: AtomTest::Count {
-                        op: *op,
-                        n: *n,
-                        may_repeat: path.steps.iter().filter(is_descendant).count() > 1,
-                    },
-                    at_start_tag: is_at_start_tag(path),
-                    paths: [self.nested(path, Goal::Count)].into(),
-                }
+                let test = AtomTest::Count {
+                    op: *op,
+                    n: *n,
+                    may_repeat: path.steps.iter().filter(is_descendant).count() > 1,
+                };
+                let nested = self.nested(path, Goal::Count);
+                Atom::new(test, [nested].into(), is_at_start_tag(path))
             }
             Expr::ComparePaths(left, op, right) => self.pair([left, right], *op),
             Expr::And(_)
@@ -177,35 +183,27 @@ impl SelectorCompiler {
             let (Goal::AnyPasses(test) | Goal::FirstPasses(test)) = goal else {
                 unreachable!("`.` alone is not an atom");
             };
-            return Atom {
-                test: AtomTest::Value(test),
-                paths: Box::default(),
-                at_start_tag: false,
-            };
+            return Atom::new(AtomTest::Value(test), Box::default(), false);
         }
         let in_order = path.steps.iter().all(|step| {
             step.axis == Axis::Child && !step.predicates.iter().any(Formula::uses_last)
         });
-        Atom {
-            test: AtomTest::Path { default, in_order },
-            at_start_tag: is_at_start_tag(path),
-            paths: [self.nested(path, goal)].into(),
-        }
+        let test = AtomTest::Path { default, in_order };
+        let nested = self.nested(path, goal);
+        Atom::new(test, [nested].into(), is_at_start_tag(path))
     }
 
     fn pair(&mut self, paths: [&Path; 2], op: Op) -> Atom {
         let sides = paths.into_iter().zip([Side::Left, Side::Right]);
         let nested = sides.filter(|(path, _)| !path.steps.is_empty());
-        Atom {
-            test: AtomTest::Pair {
-                op,
-                is_self: paths.map(|path| path.steps.is_empty()),
-            },
-            at_start_tag: paths.iter().all(|path| is_at_start_tag(path)),
-            paths: nested
-                .map(|(path, side)| self.nested(path, Goal::Compare(side, ValueType::of(op))))
-                .collect(),
-        }
+        let nested =
+            nested.map(|(path, side)| self.nested(path, Goal::Compare(side, ValueType::of(op))));
+        let test = AtomTest::Pair {
+            op,
+            is_self: paths.map(|path| path.steps.is_empty()),
+        };
+        let at_start_tag = paths.iter().all(|path| is_at_start_tag(path));
+        Atom::new(test, nested.collect(), at_start_tag)
     }
 
     fn nested(&mut self, path: &Path, goal: Goal) -> NestedPath {

@@ -42,7 +42,7 @@ const ALIGNMENT: usize = 64;
 pub enum OpenError {
     /// The file could not be read.
     Io(io::Error),
-    /// It is no valid index: a stable code, and what is wrong in one sentence.
+    /// It is not a valid index: a stable code, and what is wrong in one sentence.
     Refused(&'static str, String),
 }
 

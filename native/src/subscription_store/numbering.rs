@@ -123,6 +123,9 @@ impl<S: IndexSegment> NumberedSnapshot<S> {
     }
 }
 
+/// Bits of a bitmap that are listed at once.
+const BITS_AT_ONCE: usize = 4;
+
 /// Distinct numbers below `bound`, sorted: many of them by a bitmap, in linear time.
 fn ascending(numbers: impl ExactSizeIterator<Item = u32>, bound: u32) -> Vec<u32> {
     let words = (bound as usize).div_ceil(u64::BITS as usize);
@@ -131,17 +134,25 @@ fn ascending(numbers: impl ExactSizeIterator<Item = u32>, bound: u32) -> Vec<u32
         sorted.sort_unstable();
         return sorted;
     }
-    let mut sorted = Vec::with_capacity(numbers.len());
+    let count = numbers.len();
     let mut bitmap = vec![0u64; words];
     for number in numbers {
         bitmap[(number / u64::BITS) as usize] |= 1 << (number % u64::BITS);
     }
+    // Most words have few bits: some are written whatever there is, so that no branch has to be predicted.
+    let mut sorted = vec![0; count + BITS_AT_ONCE];
+    let mut end = 0;
     for (first, mut word) in (0..).step_by(u64::BITS as usize).zip(bitmap) {
-        while word != 0 {
-            sorted.push(first + word.trailing_zeros());
-            word &= word - 1;
+        let bits = word.count_ones() as usize;
+        for at in (0..bits).step_by(BITS_AT_ONCE) {
+            for number in &mut sorted[end + at..][..BITS_AT_ONCE] {
+                *number = first + word.trailing_zeros();
+                word &= word.wrapping_sub(1);
+            }
         }
+        end += bits;
     }
+    sorted.truncate(end);
     sorted
 }
 

@@ -3,6 +3,7 @@
 
 use std::sync::LazyLock;
 
+use unicode_normalization::char::is_combining_mark;
 use unicode_normalization::UnicodeNormalization;
 
 use crate::tokenizer::case_folding::{case_fold_into, case_folded_latin, LATIN_COUNT};
@@ -89,14 +90,22 @@ pub fn may_be_abbreviation(word: &[u8]) -> bool {
     word.len() > 2 && (word[1] == b'.' || word[2] == b'.')
 }
 
-/// Removes the dots of an abbreviation: a word of single letters with a dot between every two.
+/// Removes the dots of an abbreviation: a word of single letters with a dot between every two. Marks are no
+/// letters, though Unicode calls some alphabetic: without the dot they would change the letter before.
 fn remove_abbreviation_dots(folded: &mut String) {
     let is_letter = |piece: &str| {
         let mut characters = piece.chars();
-        characters.next().is_some_and(char::is_alphabetic) && characters.next().is_none()
+        characters
+            .next()
+            .is_some_and(|character| character.is_alphabetic() && !is_combining_mark(character))
+            && characters.next().is_none()
     };
     if folded.contains('.') && folded.split('.').all(is_letter) {
         folded.retain(|character| character != '.');
+        if !folded.is_ascii() {
+            // Letters of Hangul compose when they become neighbours.
+            *folded = folded.nfc().collect();
+        }
     }
 }
 
@@ -279,6 +288,9 @@ mod tests {
             ("1.2", "1.2"),
             ("ß.a", "ss.a"),
             ("æ.a", "ae.a"),
+            ("a.\u{363}", "a.\u{363}"),
+            ("\u{9c7}.\u{9be}", "\u{9c7}.\u{9be}"),
+            ("\u{1109}.\u{1165}", "\u{c11c}"),
         ] {
             assert_eq!(plain(word), expected, "{word}");
         }
@@ -348,7 +360,7 @@ mod tests {
     proptest! {
         #[test]
         fn the_common_form_is_its_own_common_form(
-            word in "\\PC{1,12}|[a-dи.æİ\u{300}-\u{310}\u{345}\u{363}\u{3099}\u{93c}\u{2019}\u{1e00}-\u{1fff}]{1,8}",
+            word in "\\PC{1,12}|[a-dи.æİ\u{300}-\u{310}\u{345}\u{363}\u{3099}\u{93c}\u{2019}\u{1e00}-\u{1fff}]{1,8}|([a-z\u{300}-\u{36f}\u{9be}-\u{9cc}\u{1109}\u{1165}\u{11ab}]\\.){1,5}\\PC",
         ) {
             for options in TokenizerOptions::combinations() {
                 let form = common_form(&word, options);

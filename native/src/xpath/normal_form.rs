@@ -302,7 +302,7 @@ fn normal_text_test(path: Path, text: Box<str>, make: fn(Path, Box<str>) -> Expr
 
 impl StringCondition {
     /// The negation, if it is a condition too; not for numbers and dates, because of NaN and strings
-    /// that are no dates.
+    /// that are not dates.
     fn negated(&self) -> Option<Self> {
         match self {
             Self::Compare(op @ (Op::Eq | Op::Ne), Literal::Text(text)) => {

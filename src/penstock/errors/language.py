@@ -164,7 +164,7 @@ ERRORS: dict[str, ErrorSpec] = {
     ),
     "keywords.too-many-answers": ErrorSpec(
         DocumentError,
-        "a document has more answers to keyword queries than the limit",
+        "the answers of a document to keyword queries take more memory than the limit",
         "Split it into records by a path, such as `/feed/entry`.",
     ),
     "keywords.too-many-elements": ErrorSpec(

@@ -33,8 +33,8 @@ ERRORS: dict[str, ErrorSpec] = {
     "subscription.id": ErrorSpec(
         QueryError,
         "the subscription id is too long, or is not text",
-        "Use a short string; a lone surrogate, which Python makes of an undecodable byte, is no"
-        " character.",
+        "Use a short string; a lone surrogate, which Python makes of an undecodable byte, is"
+        " not a character.",
     ),
     "subscription.where": ErrorSpec(
         QueryError,

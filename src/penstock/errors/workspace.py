@@ -28,7 +28,7 @@ ERRORS: dict[str, ErrorSpec] = {
     "journal.damaged": ErrorSpec(
         WorkspaceError,
         "a file of the inbox is damaged",
-        "Run the pipeline again: it sets the damaged documents aside and goes on with the others;"
+        "Run the pipeline again: it sets the damaged documents aside and continues with the others;"
         " `penstock inbox restore FILE` publishes them from an undamaged copy of the file.",
     ),
     "workspace.busy": ErrorSpec(
@@ -75,7 +75,8 @@ ERRORS: dict[str, ErrorSpec] = {
     "dead-letter.unknown": ErrorSpec(
         WorkspaceError,
         "there is no such dead letter",
-        "`penstock dead-letters list --all` shows them by number.",
+        "`penstock dead-letters list --all` shows them by number, `penstock router dead-letters`"
+        " those of a router.",
     ),
     "dead-letter.report": ErrorSpec(
         WorkspaceError,

@@ -1,4 +1,4 @@
-"""How many documents an aggregated set forwards in vain, by its bound.
+"""How many unmatched documents an aggregated set forwards, by its bound.
 
 Members are XPath or keyword subscriptions of generated news. Precision is estimated on a synopsis
 of some documents and measured on others. Merging near neighbours is compared with merging random

@@ -125,7 +125,7 @@ def add_checked(
 
 
 def _problem(name: str, query: str) -> QueryError | None:
-    """Why a subscription is refused whatever its query means: it is no text that can be stored."""
+    """Why a subscription is refused whatever its query means: it is not text that can be stored."""
     size = utf8_size(name)
     if size is None or size > MAX_ID_BYTES:
         problem = "contains a lone surrogate" if size is None else f"has {size} bytes"

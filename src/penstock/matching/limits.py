@@ -55,9 +55,14 @@ KEYWORD_WINDOW_MAX: Final[int] = 1 << 20
 documents, closed subtrees are summarised while reading, and detailed answers to `OR` queries are
 refused with the code `keywords.or-too-large`."""
 
-KEYWORD_ANSWERS_MAX: Final[int] = 1 << 24
-"""Answers of one document to all keyword queries; beyond it, the document is refused with the code
+KEYWORD_ANSWER_BYTES_MAX: Final[int] = 256 << 20
+"""Approximate memory for the answers of one document to keyword queries; beyond it, those of the
+subscriptions with the most are not determined, and a request for them is refused with the code
 `keywords.too-many-answers`."""
+
+KEYWORD_ANSWERS_MAX: Final[int] = 1 << 24
+"""Answers of one document that the engines `kale` and `kemb` find; beyond it, the document is
+refused with the code `keywords.too-many-answers`."""
 
 KEMB_WORDS_MAX: Final[int] = 10
 """Words of a query in the automaton of the engine `kemb`; longer queries are evaluated as by

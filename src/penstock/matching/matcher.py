@@ -62,8 +62,8 @@ class Matcher:
         document
             The bytes of the document, in any supported encoding.
         fragments
-            Also return the fragments that each query selected; see :attr:`Matches.untold` for the
-            exceptions.
+            Also return the fragments that each query selected, except for those in
+            :attr:`Matches.without_fragments`.
         label_paths
             Also return the distinct label paths of the document, from the same reading.
         header
@@ -207,9 +207,9 @@ class Matcher:
     ) -> Mapping[str, Sequence[Fragment]]:
         """The fragments that these subscriptions select in a document that matched them.
 
-        Omits subscriptions whose fragments cannot be computed in bounded memory, keywords with
-        ``OR`` in a document beyond :data:`~penstock.matching.limits.KEYWORD_WINDOW_MAX`, or within
-        the work budget of the document.
+        Omits subscriptions whose fragments cannot be computed within the work budget of the
+        document or in bounded memory, such as keywords with ``OR`` in a document beyond
+        :data:`~penstock.matching.limits.KEYWORD_WINDOW_MAX`.
         """
         for name in ids:
             if utf8_size(name) is None:
@@ -246,7 +246,14 @@ class Matcher:
     def _matches(self, outcome: Outcome, to_select_in: Buffer | None) -> Matches:
         if to_select_in is None:
             return matches_of(outcome)
-        return matches_of(outcome, partial(self._engine.select, to_select_in))
+        return matches_of(outcome, partial(self._select, to_select_in))
+
+    def _select(self, document: Buffer, ids: Sequence[str]) -> Mapping[str, Sequence[Fragment]]:
+        selected = self._engine.select(document, ids)
+        if isinstance(document, bytes):
+            return selected
+        # The file is mapped only while it is matched.
+        return {name: tuple(parts) for name, parts in selected.items()}
 
 
 def matches_of(
@@ -255,12 +262,12 @@ def matches_of(
 ) -> Matches:
     """Converts an engine's outcome to matches, with the fragments that ``select`` returns."""
     selected: Mapping[str, Sequence[Fragment]] = {}
-    untold: list[str] = []
+    without_fragments: list[str] = []
     if select is not None and len(outcome.handles):
         ids = outcome.handles.ids()
         try:
             selected = select(ids)
-            untold = [name for name in ids if name not in selected]
+            without_fragments = [name for name in ids if name not in selected]
         except (
             DocumentError
         ) as reason:  # computing fragments can exceed limits that matching does not
@@ -269,8 +276,8 @@ def matches_of(
         outcome.handles,
         counters=partial(_counters_of, outcome),
         errors=() if outcome.error is None else (outcome.error,),
-        fragments={name: tuple(parts) for name, parts in selected.items()},
-        untold=untold,
+        fragments=selected,
+        without_fragments=without_fragments,
         set_aside=outcome.set_aside,
         label_paths=outcome.label_paths,
     )

@@ -143,7 +143,8 @@ class NativeKeywordMatcher(NativeSnapshotMatcher):
     def select(self, document: Buffer, subscriptions: Sequence[str]) -> Mapping[str, PathReturns]:
         """The path returns of these subscriptions in a document known to be well-formed.
 
-        Omits ``OR`` queries if the document is too large to answer them.
+        Omits ``OR`` queries if the document is too large to answer them, and queries whose answers
+        take too much memory or more than the work budget of the document.
         """
         try:
             return self._path_returns(document, subscriptions)
@@ -163,6 +164,7 @@ class NativeKeywordMatcher(NativeSnapshotMatcher):
         return {
             name: PathReturns(returns, document, context)
             for name, returns in zip(subscriptions, found, strict=True)
+            if returns is not None
         }
 
     def _is_any(self, subscription: str) -> bool:

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 from penstock.documents import (
     Context,
     Fragment,
-    Kind,
     Limits,
     Name,
     Span,
@@ -23,6 +22,7 @@ from penstock.language.xpath.native_tree import query_of
 from penstock.matching.engine import Buffer
 from penstock.matching.explanation_text import ExplanationText
 from penstock.matching.header_tests import HeaderFields
+from penstock.matching.lazy_fragments import LazyFragments
 from penstock.matching.limits import CACHE_BYTES_MAX, OTHER_NAMESPACES_BYTES_MAX, UNDECIDED_MAX
 from penstock.matching.line_numbers import Lines
 from penstock.matching.native_base import (
@@ -40,12 +40,11 @@ from penstock.matching.results import Explanation, Witness
 from penstock.native import native
 
 if TYPE_CHECKING:
-    from penstock._native import CompiledQuery, Index, Matcher
+    from penstock._native import CompiledQuery, Index, Matcher, SelectedNodes
 
 DEFAULT_ENGINE: Final = "shared"
 
 _Spans: TypeAlias = Sequence[tuple[int, int, bool]]
-_Node: TypeAlias = tuple[Kind, tuple[str, str] | None, _Spans, Sequence[tuple[str, str]]]
 
 
 class NativeIndex(NativeIndexBase):
@@ -135,13 +134,13 @@ class NativeMatcher(NativeSnapshotMatcher):
 
     def select(
         self, document: Buffer, subscriptions: Sequence[str]
-    ) -> Mapping[str, tuple[Fragment, ...]]:
+    ) -> Mapping[str, Sequence[Fragment]]:
         """The fragments that these subscriptions select in a document known to be well-formed."""
         selected, summary, refusal = self.core.select(document, list(subscriptions))
         assert summary is not None, refusal
         context = context_of(document, summary_of(summary))
         return {
-            name: tuple(_fragment(document, context, node) for node in nodes)
+            name: _SelectedNodes(document, context, nodes)
             for name, nodes in zip(subscriptions, selected, strict=True)
             if nodes is not None
         }
@@ -194,14 +193,25 @@ def _joined(spans: _Spans) -> Span:
     return Span(spans[0][0], spans[-1][1], any(from_entity for _, _, from_entity in spans))
 
 
-def _fragment(document: Buffer, context: Context, node: _Node) -> Fragment:
-    kind, name, spans, namespaces = node
-    span = _joined(spans)
-    return Fragment(
-        kind,
-        (span,),
-        (bytes(document[span.start : span.end]),),
-        tuple(sorted(namespaces)),
-        context,
-        None if name is None else Name(*name),
-    )
+class _SelectedNodes(LazyFragments):
+    """The nodes that a subscription selects, in document order."""
+
+    def __init__(self, document: Buffer, context: Context, nodes: SelectedNodes) -> None:
+        self._document = document
+        self._context = context
+        self._nodes = nodes
+
+    def __len__(self) -> int:
+        return len(self._nodes)
+
+    def _fragment(self, number: int) -> Fragment:
+        kind, name, spans, namespaces = self._nodes.node(number)
+        span = _joined(spans)
+        return Fragment(
+            kind,
+            (span,),
+            (bytes(self._document[span.start : span.end]),),
+            tuple(sorted(namespaces)),
+            self._context,
+            None if name is None else Name(*name),
+        )

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Final, NamedTuple, overload
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from penstock.documents import Context, Fragment, Span
 from penstock.matching.engine import Buffer
+from penstock.matching.lazy_fragments import LazyFragments
 
 if TYPE_CHECKING:
     from penstock._native import PathReturns as NativePathReturns
@@ -31,12 +32,8 @@ class FragmentColumns(NamedTuple):
     """The result of :meth:`~penstock.documents.Fragment.to_xml` of all fragments, in UTF-8."""
 
 
-class PathReturns(Sequence[Fragment]):
-    """Path returns, the best first.
-
-    A document can have very many. The native core keeps them, so that writing them to a table does
-    not create a Python object for each part of each fragment.
-    """
+class PathReturns(LazyFragments):
+    """Path returns, the best first. They can be written to a table without creating them."""
 
     def __init__(self, returns: NativePathReturns, document: Buffer, context: Context) -> None:
         self._returns = returns
@@ -55,34 +52,6 @@ class PathReturns(Sequence[Fragment]):
     def __len__(self) -> int:
         return len(self._returns)
 
-    @overload
-    def __getitem__(self, index: int) -> Fragment: ...
-
-    @overload
-    def __getitem__(self, index: slice) -> tuple[Fragment, ...]: ...
-
-    def __getitem__(self, index: int | slice) -> Fragment | tuple[Fragment, ...]:
-        numbers = range(len(self))[index]
-        if isinstance(numbers, int):
-            return self._fragment(numbers)
-        return tuple(map(self._fragment, numbers))
-
-    def __iter__(self) -> Iterator[Fragment]:
-        return map(self._fragment, range(len(self)))
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Sequence):
-            return NotImplemented
-        return tuple(self) == tuple(other)
-
-    __hash__ = None  # type: ignore[assignment]
-
-    def __repr__(self) -> str:
-        return repr(tuple(self))
-
-    def __reduce__(self) -> tuple[object, ...]:
-        return (tuple, (tuple(self),))
-
     def _fragment(self, number: int) -> Fragment:
         ranges, namespaces = self._returns.fragment(number)
         return Fragment(
@@ -94,10 +63,14 @@ class PathReturns(Sequence[Fragment]):
         )
 
 
-def columns_of(fragments: Sequence[Fragment]) -> FragmentColumns:
-    """Any fragments as columns."""
+def columns_of(
+    fragments: Sequence[Fragment], texts: Sequence[str] | None = None
+) -> FragmentColumns:
+    """Any fragments as columns; ``texts`` is their XML, if it is known already."""
     spans = [span for fragment in fragments for span in fragment.spans]
-    xml = [fragment.to_xml().encode() for fragment in fragments]
+    if texts is None:
+        texts = [fragment.to_xml() for fragment in fragments]
+    xml = [text.encode() for text in texts]
     return FragmentColumns(
         array("q", (len(fragment.spans) for fragment in fragments)),
         array("q", (span.start for span in spans)),

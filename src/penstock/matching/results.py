@@ -125,7 +125,7 @@ class IndexStats:
     """Immutable parts of the index; adding creates new segments and never rebuilds old ones."""
 
 
-NO_FRAGMENTS: Final[Mapping[str, tuple[Fragment, ...]]] = MappingProxyType({})
+NO_FRAGMENTS: Final[Mapping[str, Sequence[Fragment]]] = MappingProxyType({})
 """The fragments of a result that was asked for none."""
 
 
@@ -155,12 +155,12 @@ class Matches:
         "fragments",
         "label_paths",
         "set_aside",
-        "untold",
+        "without_fragments",
     )
 
     errors: tuple[DocumentError, ...]
-    fragments: Mapping[str, tuple[Fragment, ...]]
-    untold: frozenset[str]
+    fragments: Mapping[str, Sequence[Fragment]]
+    without_fragments: frozenset[str]
     set_aside: frozenset[str]
     label_paths: LabelPaths | None
 
@@ -170,8 +170,8 @@ class Matches:
         *,
         counters: Counters | Callable[[], Counters],
         errors: tuple[DocumentError, ...] = (),
-        fragments: Mapping[str, tuple[Fragment, ...]] | None = None,
-        untold: Iterable[str] = (),
+        fragments: Mapping[str, Sequence[Fragment]] | None = None,
+        without_fragments: Iterable[str] = (),
         set_aside: Iterable[str] = (),
         label_paths: LabelPaths | None = None,
     ) -> None:
@@ -181,10 +181,11 @@ class Matches:
         self._counters = counters
         self.errors = errors
         self.fragments = MappingProxyType(dict(fragments)) if fragments else NO_FRAGMENTS
-        """The fragments that each query selected; empty unless requested."""
-        self.untold = frozenset(untold)
+        """The fragments that each query selected; empty unless requested. Each is created when
+        it is accessed."""
+        self.without_fragments = frozenset(without_fragments)
         """Ids that match, but whose requested fragments cannot be computed in bounded memory,
-        keywords with ``OR`` in a large document, or within the document's work budget."""
+        such as keywords with ``OR`` in a large document, or within the document's work budget."""
         self.set_aside = frozenset(set_aside)
         """Ids that were set aside: it is unknown whether they match, because the document's work
         budget was spent. None of them is in :attr:`ids`, and :attr:`work_error` names them. All
@@ -258,7 +259,7 @@ class Matches:
             "counters": self.counters,
             "errors": self.errors,
             "fragments": dict(self.fragments),
-            "untold": self.untold,
+            "without_fragments": self.without_fragments,
             "set_aside": self.set_aside,
             "label_paths": self.label_paths,
         }

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping as Mapped
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Final, Literal, TypeAlias, get_args
 
 from penstock.errors import IndexFileError, error
@@ -83,12 +84,15 @@ class MappingTable:
             found = json.loads(text)
             if found["format"] > FORMAT:
                 raise error("index.too-new", "the mapping table has a newer format version")
-            return cls(
-                {(publisher, schema): digest for publisher, schema, digest in found["schemas"]},
-                frozenset(found["domains"]),
-                dict(found["mappings"]),
-                found["unknown_schema"],
-            )
+            schemas = [
+                (publisher, schema, digest) for publisher, schema, digest in found["schemas"]
+            ]
+            domains, texts = frozenset(found["domains"]), dict(found["mappings"])
+            for each in (*chain.from_iterable(schemas), *domains, *chain(*texts.items())):
+                if not isinstance(each, str):
+                    raise TypeError(f"{each!r} is not a string")
+            by_schema = {(publisher, schema): digest for publisher, schema, digest in schemas}
+            return cls(by_schema, domains, texts, found["unknown_schema"])
         except IndexFileError:
             raise
         except (ValueError, LookupError, TypeError, RecursionError) as reason:

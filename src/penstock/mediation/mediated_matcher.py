@@ -59,7 +59,7 @@ class Rewriting(Protocol):
 
     def select(
         self, document: Buffer, mapping: SchemaMapping, subscriptions: Sequence[str]
-    ) -> Mapping[str, tuple[Fragment, ...]]:
+    ) -> Mapping[str, Sequence[Fragment]]:
         """The fragments of the original that these subscriptions select."""
 
 
@@ -103,6 +103,7 @@ class MediatedMatcher:
         if way not in get_args(Way):
             raise error("mapping.way", f"unknown rewriting strategy `{way}`")
         self._matcher = matcher
+        self._way = way
         self._keywords: EngineMatcher | None = None
         self._path_engine: EngineMatcher | None = None
         self._paths: Rewriting | None = None
@@ -118,6 +119,9 @@ class MediatedMatcher:
         else:
             self._path_engine = engine
             self._paths = _rewriting(way, engine)
+
+    def __repr__(self) -> str:
+        return f"<MediatedMatcher: {self._matcher.description}, {self._way}>"
 
     def match(
         self,
@@ -274,7 +278,7 @@ class _Rows:
 
 def _selected(
     paths: Rewriting, document: Buffer, mapping: SchemaMapping, ids: Sequence[str]
-) -> Mapping[str, tuple[Fragment, ...]]:
+) -> Mapping[str, Sequence[Fragment]]:
     try:
         return paths.select(document, mapping, ids)
     except DocumentError as reason:

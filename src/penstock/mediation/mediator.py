@@ -79,6 +79,9 @@ class Mediator:
         self._local = {(each.publisher, each.name): each for each in local_schemas}
         self._texts = dict(texts or {})
 
+    def __repr__(self) -> str:
+        return f"<Mediator: {len(self._versions)} domains, {len(self._local)} local schemas>"
+
     @property
     def global_schemas(self) -> list[GlobalSchema]:
         """All versions of all global schemas, in order."""

@@ -12,6 +12,7 @@ import pyarrow as pa
 from penstock.documents import Context, Fragment, Kind, Name, Span
 from penstock.matching.engine import BatchOutcome, Buffer, Outcome
 from penstock.matching.header_tests import NO_FIELDS, HeaderFields
+from penstock.matching.lazy_fragments import LazyFragments
 from penstock.matching.native_base import (
     INDEX_BYTES,
     BatchTuple,
@@ -31,6 +32,7 @@ from penstock.native import native
 
 if TYPE_CHECKING:
     from penstock._native import Mapping as NativeMapping
+    from penstock._native import SelectedParts
 
 Part: TypeAlias = tuple[
     Kind, tuple[str, str] | None, tuple[int, int, bool], Sequence[tuple[str, str]]
@@ -131,7 +133,7 @@ class NativeRewriting:
 
     def select(
         self, document: Buffer, mapping: SchemaMapping, subscriptions: Sequence[str]
-    ) -> Mapping[str, tuple[Fragment, ...]]:
+    ) -> Mapping[str, Sequence[Fragment]]:
         """The fragments of the original that these subscriptions select."""
         selected, summary, refusal = native.select_mapped(
             self._paths, document, self._mappings.of(mapping), list(subscriptions)
@@ -141,10 +143,25 @@ class NativeRewriting:
         assert summary is not None, "neither a summary nor a refusal"
         context = context_of(document, summary_of(summary))
         return {
-            name: tuple(fragment_of(document, context, part) for part in parts)
+            name: _SelectedParts(document, context, parts)
             for name, parts in zip(subscriptions, selected, strict=True)
             if parts is not None
         }
+
+
+class _SelectedParts(LazyFragments):
+    """The parts of the original that a subscription selects, in document order."""
+
+    def __init__(self, document: Buffer, context: Context, parts: SelectedParts) -> None:
+        self._document = document
+        self._context = context
+        self._parts = parts
+
+    def __len__(self) -> int:
+        return len(self._parts)
+
+    def _fragment(self, number: int) -> Fragment:
+        return fragment_of(self._document, self._context, self._parts.part(number))
 
 
 def fragment_of(document: Buffer, context: Context, part: Part) -> Fragment:

@@ -83,6 +83,9 @@ class SchemaGraph:
             self._names[label]: self._rules(element) for label, element in elements.items()
         }
 
+    def __repr__(self) -> str:
+        return f"<SchemaGraph: {', '.join(self._root_labels)}; {len(self._elements)} elements>"
+
     @classmethod
     def from_dtd(
         cls,

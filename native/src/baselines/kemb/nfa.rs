@@ -257,7 +257,7 @@ impl Nfa {
         Some(true)
     }
 
-    /// The states of all subsets of `words` by bit mask; `None` for sets that are no states.
+    /// The states of all subsets of `words` by bit mask; `None` for sets that are not states.
     fn subsets(&self, words: &[WordId]) -> Vec<Option<StateId>> {
         let mut subsets = vec![None; 1 << words.len()];
         subsets[0] = Some(INITIAL);

@@ -203,7 +203,7 @@ fn the_printed_pseudocode_finds_too_few_and_too_many() {
     // `/a/c` is added before it is compared, and nothing is found below `/a/b`: `a` differs from `b`.
     assert_eq!(found(&printed, 0, "/b", down), [0, 1, 2]);
     assert_eq!(found(&mended, 0, "/b", down), [0, 1, 3, 4]);
-    // DOWN-ALL goes on with DOWN, which stops.
+    // DOWN-ALL continues with DOWN, which stops.
     assert_eq!(found(&printed, 0, "/b", all), [0, 1, 2, 3]);
     assert_eq!(found(&mended, 0, "/b", all), [0, 1, 2, 3, 4, 5]);
 }

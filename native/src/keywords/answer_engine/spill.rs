@@ -89,7 +89,7 @@ impl AnswerEngine<'_> {
             buffers.postings.build(occurrences);
             self.find_complete_in_postings();
             let enclosing = self.buffers.summaries[summary].record.clone();
-            self.answer_conjunctions(Some(&enclosing))?;
+            self.answer_queries(Some(&enclosing));
             let AnswerBuffers {
                 window,
                 postings,
@@ -169,7 +169,7 @@ impl AnswerEngine<'_> {
         summary.record.end.set(end).expect("an element ends once");
         self.buffers.metadata.close_outside();
         summary.end(self.options.witnesses_max);
-        let complete = self.answer_summary(&summary)?;
+        let complete = self.answer_summary(&summary);
         if let Some(parent) = self.buffers.summaries.last_mut() {
             parent.merge(
                 &mut summary,
@@ -182,7 +182,7 @@ impl AnswerEngine<'_> {
     }
 
     /// Answers queries for an ended element; returns the queries that are complete in it, ascending.
-    fn answer_summary(&mut self, summary: &SubtreeSummary) -> Result<Vec<u32>, Stop> {
+    fn answer_summary(&mut self, summary: &SubtreeSummary) -> Vec<u32> {
         let AnswerBuffers { words, search, .. } = &mut *self.buffers;
         words.clear();
         summary.for_each_word(&mut |word, _| words.push(word));
@@ -197,15 +197,19 @@ impl AnswerEngine<'_> {
         complete.sort_unstable();
         for &query in &complete {
             let words = queries.words(query);
-            if !summary.answers(query, words) {
+            if self.buffers.ranked.is_abandoned(query) || !summary.answers(query, words) {
                 continue;
             }
+            let AnswerBuffers { ranked, budget, .. } = &mut *self.buffers;
             let max = self.options.witnesses_max;
             let found = |(at, &word)| (word, summary.remaining(query, at, word, max));
-            let answer = Answer::new(&summary.record, (0..).zip(words).map(found));
-            self.buffers.ranked.push(query, answer, self.options.limit);
-            self.check_answers()?;
+            let found = (0..).zip(words).map(found);
+            let answer = Answer::new(&summary.record, found, budget);
+            ranked.push(query, answer, self.options.limit, self.options.bytes_max);
+            if budget.is_spent() {
+                ranked.abandon(query);
+            }
         }
-        Ok(complete)
+        complete
     }
 }

@@ -226,23 +226,61 @@ fn an_or_query_stops_a_document_that_exceeds_the_window() {
 }
 
 #[test]
-fn a_document_with_too_many_answers_is_stopped() {
-    let tree = element(&[], vec![leaf(&[0]), leaf(&[0]), leaf(&[0])]);
+fn a_query_whose_answers_take_too_much_memory_is_abandoned_and_others_are_answered() {
+    let leaves = (0..40).map(|_| leaf(&[0])).chain([leaf(&[1])]);
+    let tree = element(&[], leaves.collect());
+    for (mode, window_max) in [(All, 100), (All, 10), (Any, 100)] {
+        let queries = QueryList::new([(mode, vec![0]), (mode, vec![1])]);
+        let little = AnswerOptions {
+            bytes_max: 5_000,
+            ..with_window(window_max)
+        };
+        assert_eq!(ids(&tree, &queries, little).unwrap(), [(1, 41)]);
+        let found = answers(&tree, &queries, little).unwrap();
+        let abandoned = found.iter().map(|(_, answers)| answers.is_abandoned);
+        assert_eq!(abandoned.collect::<Vec<bool>>(), [true, false]);
+        // Answers beyond the limit are counted, but not held.
+        let best = AnswerOptions { limit: 1, ..little };
+        let (_, answers) = answers(&tree, &queries, best).unwrap().remove(0);
+        assert_eq!((answers.count, answers.best.len()), (40, 1));
+    }
+}
+
+#[test]
+fn the_queries_whose_words_occur_most_often_are_abandoned_when_the_steps_are_spent() {
+    let leaves = (0..40).map(|_| leaf(&[0])).chain([leaf(&[1])]);
+    let tree = element(&[], leaves.collect());
     for mode in [All, Any] {
-        let queries = QueryList::new([(mode, vec![0])]);
-        let few = AnswerOptions {
-            answers_max: 2,
+        let queries = QueryList::new([(mode, vec![0]), (mode, vec![1])]);
+        let within = |steps_max| {
+            let options = AnswerOptions {
+                steps_max,
+                ..AnswerOptions::default()
+            };
+            ids(&tree, &queries, options).unwrap().len()
+        };
+        assert_eq!([within(0), within(2_000), within(100_000)], [0, 1, 41]);
+    }
+}
+
+#[test]
+fn climbing_to_a_distant_answer_takes_steps() {
+    // The words meet only at the root: a thousand levels above each of a thousand elements.
+    let mut tree = element(&[], (0..1_000).map(|_| leaf(&[0])).collect());
+    for _ in 0..1_000 {
+        tree = element(&[], vec![tree]);
+    }
+    let others = (0..1_001).map(|_| leaf(&[1]));
+    let tree = element(&[], std::iter::once(tree).chain(others).collect());
+    let queries = all(&[&[0, 1]]);
+    let within = |steps_max| {
+        let options = AnswerOptions {
+            steps_max,
             ..AnswerOptions::default()
         };
-        let stop = ids(&tree, &queries, few).unwrap_err();
-        assert_eq!(stop.code, "keywords.too-many-answers");
-        let stop = answers(&tree, &queries, few).unwrap_err();
-        assert_eq!(stop.code, "keywords.too-many-answers");
-        // Answers beyond the limit are counted, but not held.
-        let best = AnswerOptions { limit: 1, ..few };
-        let (_, answers) = answers(&tree, &queries, best).unwrap().remove(0);
-        assert_eq!((answers.count, answers.best.len()), (3, 1));
-    }
+        ids(&tree, &queries, options).unwrap().len()
+    };
+    assert_eq!([within(1_000_000), within(10_000_000)], [0, 1]);
 }
 
 #[test]

@@ -200,6 +200,24 @@ fn queries_with_too_many_pending_matches_are_set_aside() {
     assert!(!set_aside.contains(&"20".to_owned()));
 }
 
+#[test]
+fn large_queries_that_cannot_all_be_prepared_leave_the_others_their_steps() {
+    let tests = |query: usize| -> String {
+        let tests = (0..50).map(|at| format!("[not(b{query}x{at})]"));
+        tests.collect()
+    };
+    let mut queries: Vec<String> = (0..100).map(|at| format!("//a{}[2]", tests(at))).collect();
+    queries.push("/r/a[not(c)]".to_owned());
+    let document = "<r><a><b/></a></r>";
+    let matcher = limited(&mut index_of(&queries), 200);
+    let set_aside = check_outcome(&matcher, &queries, document).expect("exact");
+    assert!(set_aside.len() > 50, "{}", set_aside.len());
+    assert!(set_aside.len() < 100, "{}", set_aside.len());
+    assert!(!set_aside.contains(&"100".to_owned()));
+    let fragments = selected(&matcher, &queries, document);
+    assert!(fragments.len() < 50 && fragments.contains(&100));
+}
+
 /// The positions of the queries whose fragments are determined.
 fn selected(matcher: &PathMatcher, queries: &[String], document: &str) -> Vec<usize> {
     let handle = |at: usize| matcher.numbered().handle(&at.to_string()).expect("an id");

@@ -157,3 +157,49 @@ fn common_leading_steps_are_evaluated_once() {
     let (one, further) = further_steps(&document, pattern, 101);
     assert!(further < 20 * one, "{one} {further}");
 }
+
+/// Queries in compiled form, made from a pattern, where `#` stands for a number.
+fn compiled(compiler: &mut SelectorCompiler, pattern: &str, count: usize) -> Vec<Selector> {
+    let queries = (0..count).map(|at| pattern.replace('#', &at.to_string()));
+    queries
+        .map(|query| compiler.compile(&parse(&query, &Namespaces::default()).expect("valid")))
+        .collect()
+}
+
+#[test]
+fn a_table_that_exceeds_its_steps_is_not_made_whole() {
+    let tests: String = (0..50).map(|at| format!("[not(b#/c{at})]")).collect();
+    let mut compiler = SelectorCompiler::default();
+    let mut selectors = compiled(&mut compiler, &format!("//a{tests}"), 200);
+    selectors.extend(compiled(&mut compiler, "//d[not(e#)]", 20));
+    let selectors: Vec<&Selector> = selectors.iter().collect();
+    let whole = QuerySteps::new(&selectors);
+    assert!(whole.len() > 20_000);
+    for steps_max in [0, 1_000, 20_000, 100_000] {
+        let (table, order) = QuerySteps::within(&selectors, steps_max);
+        let taken: u64 = table.preparation().iter().sum();
+        assert!(taken <= steps_max.max(32), "{taken} {steps_max}");
+        assert!(table.len() as u64 <= 1 + steps_max / 32, "{steps_max}");
+        // The cheapest come first; none that would still fit is left out.
+        assert!(order.into_iter().eq((200..220).chain(0..200)));
+        assert!(steps_max < 20_000 || table.query_count() >= 20);
+        let largest = selectors[0].preparation;
+        assert!(steps_max < 20_000 || taken + largest > steps_max);
+    }
+    let (table, order) = QuerySteps::within(&selectors, u64::MAX);
+    assert_eq!(table.len(), whole.len());
+    assert!(order.into_iter().eq(0..220));
+}
+
+#[test]
+fn parts_that_queries_share_are_prepared_once() {
+    let tests: String = (0..50).map(|at| format!("[not(b/c{at})]")).collect();
+    let mut compiler = SelectorCompiler::default();
+    let selectors = compiled(&mut compiler, &format!("//a{tests}/d#"), 200);
+    let selectors: Vec<&Selector> = selectors.iter().collect();
+    let taken: u64 = QuerySteps::new(&selectors).preparation().iter().sum();
+    let steps_max = taken + selectors[0].preparation;
+    let (table, _) = QuerySteps::within(&selectors, steps_max);
+    assert_eq!(table.query_count(), 200);
+    assert!(taken < 10 * selectors[0].preparation);
+}

@@ -50,7 +50,7 @@ class LatencySetting:
 
 
 SETTING = LatencySetting(300, Setting(subscriptions=10_000, documents=500, repeats=1))
-SETTING_QUICK = LatencySetting(30, Setting(subscriptions=200, documents=20, repeats=1))
+SETTING_QUICK = LatencySetting(12, Setting(subscriptions=200, documents=20, repeats=1))
 
 
 class _Receipts(NamedTuple):

@@ -19,6 +19,8 @@ class HostileCase:
     queries: tuple[str, ...]
     keywords: tuple[str, ...] = ()
     """Keyword queries, matched beside the XPath queries."""
+    fragments: bool = False
+    """Whether the fragments are asked for, too."""
 
 
 def hostile_cases(*, subscriptions: int = SUBSCRIPTIONS_MAX) -> Iterator[HostileCase]:
@@ -404,6 +406,29 @@ def _small_negations(count: int) -> HostileCase:
     )
 
 
+def _nested_negations(count: int) -> HostileCase:
+    document = "<r>" + _nested("a" * 990) + "</r>"
+    depth = 14
+    return HostileCase(
+        "negations inside each other",
+        _document(document),
+        tuple(f"//a[{'not(.//a[' * depth}@k={at}{'])' * depth}]" for at in range(count)),
+    )
+
+
+def _many_predicates(count: int) -> HostileCase:
+    count = min(count, 1_000)
+
+    def query(number: int) -> str:
+        return "//a" + "".join(f"[not(b{number}x{at})]" for at in range(200)) + "[2]"
+
+    return HostileCase(
+        "a small document: many negations in each query",
+        _document("<r><a><b/></a></r>"),
+        tuple(query(at) for at in range(count)),
+    )
+
+
 def _small_disjunctions(count: int) -> HostileCase:
     document = "<r>" + _nested("ab" * 35, '<b k="1">1</b>' * 35) + "</r>"
 
@@ -475,6 +500,67 @@ def _common_tests(count: int) -> HostileCase:
     )
 
 
+def _selected_nodes(count: int) -> HostileCase:
+    document = "<r>" + "<a/>" * 10_000 + "</r>"
+    return HostileCase(
+        "fragments: all elements, for each query",
+        _document(document),
+        tuple(f"//a | //z{at}" for at in range(count)),
+        fragments=True,
+    )
+
+
+def _selected_ancestors(count: int) -> HostileCase:
+    document = "<r>" + _nested("a" * 900, "x" * 5_000) + "</r>"
+    return HostileCase(
+        "fragments: nested elements, for each query",
+        _document(document),
+        tuple(f"//a[not(@k{at})]" for at in range(count)),
+        fragments=True,
+    )
+
+
+def _keyword_answers(count: int) -> HostileCase:
+    words = [f"w{at}" for at in range(20)]
+    document = "<r>" + f"<a>{' '.join(words)}</a>" * 1_500 + "</r>"
+    return HostileCase(
+        "fragments: keywords with many answers",
+        _document(document),
+        (),
+        keywords=tuple(
+            " ".join(words[(at // 20**place + place) % 20] for place in range(4))
+            for at in range(count)
+        ),
+        fragments=True,
+    )
+
+
+def _keyword_alternatives(count: int) -> HostileCase:
+    document = "<r>" + "".join(f"<a>w{at % 200}" for at in range(900)) + "</a>" * 900 + "</r>"
+    return HostileCase(
+        "fragments: keywords with OR in nested elements",
+        _document(document),
+        (),
+        keywords=tuple(
+            " OR ".join(f"w{at * step % 200}" for step in range(1, 9)) for at in range(count)
+        ),
+        fragments=True,
+    )
+
+
+def _distant_keywords(count: int) -> HostileCase:
+    words = " ".join(f"y{at}" for at in range(200))
+    elements = f"<b>{words}</b>" + "<b>y0</b>" * 1_200
+    document = "<r>" + elements + _nested("a" * 900, "<b>x</b>" * 1_000) + "</r>"
+    return HostileCase(
+        "fragments: keywords that meet far above",
+        _document(document),
+        (),
+        keywords=tuple(f"x OR y{at % 200} OR y{at // 200}" for at in range(count)),
+        fragments=True,
+    )
+
+
 def _cheap(count: int) -> HostileCase:
     document = "<r>" + "".join(f'<p v="{at}"><q>{at % 9}</q></p>' for at in range(4_000)) + "</r>"
     return HostileCase(
@@ -515,6 +601,8 @@ _CASES: tuple[Callable[[int], HostileCase], ...] = (
     _pending,
     _small_document,
     _small_negations,
+    _nested_negations,
+    _many_predicates,
     _small_disjunctions,
     _patterns,
     _string_functions,
@@ -523,5 +611,10 @@ _CASES: tuple[Callable[[int], HostileCase], ...] = (
     _common_tests,
     _keywords,
     _keywords_missing,
+    _selected_nodes,
+    _selected_ancestors,
+    _keyword_answers,
+    _keyword_alternatives,
+    _distant_keywords,
     _cheap,
 )

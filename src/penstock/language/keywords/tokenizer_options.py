@@ -56,7 +56,7 @@ class TokenizerOptions:
         Raises
         ------
         ValueError
-            The value is no mapping, or an option is missing, unknown, or neither true nor false.
+            The value is not a mapping, or an option is missing, unknown, or neither true nor false.
         """
         names = {each.name for each in fields(cls)}
         if not isinstance(values, Mapping) or set(values) != names:

@@ -222,7 +222,7 @@ def _items(items: Iterable[Expr], kind: Kind, *, negated: bool, join: type[And] 
 def _opposite(condition: StringCondition) -> StringCondition | None:
     """The negation, if it is a condition too.
 
-    Numbers and dates have none, because of NaN and of strings that are no dates.
+    Numbers and dates have none, because of NaN and of strings that are not dates.
     """
     match condition:
         case ComparesWith(Op.EQ | Op.NE, str()) | HasLength():

@@ -41,7 +41,9 @@ _PLAIN_LETTERS: Final = str.maketrans(
 )
 """Latin letters that Unicode does not decompose, and how they are written where keyboards lack
 them."""
-_ABBREVIATION = regex.compile(r"\p{Alphabetic}(?:\.\p{Alphabetic})+")
+_ABBREVIATION = regex.compile(r"(?V1)[\p{Alphabetic}--\p{M}](?:\.[\p{Alphabetic}--\p{M}])+")
+"""Single letters with dots between them. Marks are no letters, though Unicode calls some
+alphabetic."""
 _BETWEEN_PARTS = regex.compile(
     r"_|(?<=[\p{Lowercase}\p{N}])(?=\p{Uppercase})"
     r"|(?<=\p{Uppercase})(?=\p{Uppercase}\p{Lowercase})"
@@ -93,7 +95,7 @@ def unified(folded: str, options: TokenizerOptions) -> str:
         plain = _MARKED_LETTER.sub(r"\1", decomposed).translate(_PLAIN_LETTERS)
         folded = unicodedata.normalize("NFC", plain)
     if options.unify_abbreviations and _ABBREVIATION.fullmatch(folded):
-        folded = folded.replace(".", "")
+        folded = unicodedata.normalize("NFC", folded.replace(".", ""))
     return folded
 
 

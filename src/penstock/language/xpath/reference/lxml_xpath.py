@@ -181,7 +181,7 @@ class _Printer:
                 date = milliseconds(date_type, text)
                 assert date is not None, "dates of queries are valid"
                 extension = f"{_EXTENSION_PREFIX}:{date_type.name.lower()}"
-                # The extension returns an empty node-set for what is no date.
+                # The extension returns an empty node-set for a value that is not a date.
                 return f"{extension}({string}) {op.value} {self.variable(float(date))}"
 
     def call(self, function: StringFunction, argument: str) -> str:

@@ -1,14 +1,15 @@
-//! The parts of a table that a query without a result uses. The others need no further evaluation.
+//! The parts of the table of steps that undecided queries use; the others need no further evaluation.
 
 use super::query_steps::{AtomId, PartId, QuerySteps, StepId};
 
-/// By part, how many live parts use it; a query is live until its result is known.
-pub(super) struct LiveParts {
+/// For each part, the number of undecided parts that use it. A query is undecided until its result is
+/// known.
+pub(super) struct UndecidedParts {
     users: Vec<u32>,
 }
 
-impl LiveParts {
-    /// Every query is live.
+impl UndecidedParts {
+    /// At the start, every query is undecided.
     pub fn new(steps: &QuerySteps<'_>) -> Self {
         Self {
             users: steps.users(),
