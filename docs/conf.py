@@ -29,7 +29,7 @@ copyright = author  # noqa: A001
 # The source folder is the repository itself: the README, the changelog and the benchmarks are
 # pages too, and links between pages work on the site as they do in a checkout.
 root_doc = "docs/index"
-include_patterns = ["*.md", "benchmarks/README.md", "docs/**.md"]
+include_patterns = ["*.md", "benchmarks/README.md", "examples/README.md", "docs/**.md"]
 extensions = [
     "myst_parser",
     "numpydoc",

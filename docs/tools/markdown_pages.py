@@ -23,7 +23,8 @@ def parser() -> MarkdownIt:
 
 def pages() -> list[Path]:
     """Returns every page: those outside docs/ first."""
-    outside = [*sorted(ROOT.glob("*.md")), ROOT / "benchmarks" / "README.md"]
+    folders = [ROOT / folder / "README.md" for folder in ("benchmarks", "examples")]
+    outside = [*sorted(ROOT.glob("*.md")), *folders]
     return [*outside, *sorted(DOCS.rglob("*.md"))]
 
 

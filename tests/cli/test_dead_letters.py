@@ -13,6 +13,7 @@ from penstock.errors import Where
 from penstock.matching import Matcher
 from penstock.workspace import Workspace
 from support.fixtures.commands import penstock
+from support.fixtures.terminal import penstock_in_terminal
 from support.spark.reference_pipeline import process
 
 
@@ -51,6 +52,12 @@ def test_list_prints_one_row_per_dead_letter(run: Callable[[], None]) -> None:
     ]
     assert done.err == "2 dead letters\n"
     assert states("--code", "xml.unclosed") == {1: "open"}
+
+
+def test_a_narrow_terminal_cuts_no_column(run: Callable[[], None], tmp_path: Path) -> None:
+    _, written = penstock_in_terminal("dead-letters", "list", "-w", str(tmp_path), columns=40)
+    row = next(line for line in written.splitlines() if "cut.xml" in line).split()
+    assert [row[0], *row[3:]] == ["1", "me", "cut.xml", "2:9", "/news/item", "xml.unclosed", "open"]
 
 
 def test_an_empty_list_is_not_an_error(tmp_path: Path) -> None:

@@ -71,7 +71,7 @@ def test_status_lists_domains_only_if_there_are_any(mapping_file: str) -> None:
 
 
 def test_a_document_carries_its_mapping(mapping_file: str) -> None:
-    options = ("--publisher", "opera", "--field", "day=monday", "--mapping", mapping_file)
+    options = ("--publisher", "opera", "--header", "day=monday", "--mapping", mapping_file)
     assert penstock("publish", str(OPERA), *options).code == 0
     with Workspace.open(Path()) as workspace:
         header = find_document(workspace, "1").header

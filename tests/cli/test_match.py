@@ -167,7 +167,7 @@ def test_omitted_fragments_are_noted(folder: Path, monkeypatch: pytest.MonkeyPat
         some = {id_: parts for id_, parts in matches.fragments.items() if id_ != "cheap"}
         counters = matches.counters
         return Matches(
-            ResolvedIds(matches.ids), counters=counters, fragments=some, untold=["cheap"]
+            ResolvedIds(matches.ids), counters=counters, fragments=some, without_fragments=["cheap"]
         )
 
     monkeypatch.setattr(Matcher, "match_file", match_file)
@@ -175,7 +175,7 @@ def test_omitted_fragments_are_noted(folder: Path, monkeypatch: pytest.MonkeyPat
     assert "cheap: (locating the fragments exceeds a limit" in shown
     assert "french: <item lang='fr'/>" in shown
     row = penstock("match", "--json", "--fragments", "subs.txt", "good.xml").rows[0]
-    assert (row["untold"], list(row["fragments"])) == (["cheap"], ["french"])
+    assert (row["without_fragments"], list(row["fragments"])) == (["cheap"], ["french"])
 
 
 def test_json_lines(folder: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -136,3 +137,15 @@ def test_no_color_overrides_forced_colour() -> None:
     plain = penstock_process("doctor", FORCE_COLOR="1", NO_COLOR="1").out
     assert f"{ESCAPE}[32m" in forced
     assert f"{ESCAPE}[32m" not in plain
+
+
+def test_help_fits_into_80_columns_and_names_values_instead_of_types() -> None:
+    for command in ([], ["match"], ["run"], ["sync", "clone"], ["generate", "queries"]):
+        shown = penstock(*command, "--help").out
+        assert max(map(len, shown.splitlines())) <= 80
+        assert not re.search(r"<(bool|int|float|str|file|path|list)\b|\{", shown)
+
+
+def test_a_command_is_described_in_full_in_the_list_of_its_group() -> None:
+    assert "folder" in penstock("--help").out.partition("init ")[2].partition("\n  subscribe")[0]
+    assert "..." not in penstock("sync", "--help").out.partition("Commands:")[2]

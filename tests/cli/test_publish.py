@@ -34,7 +34,7 @@ def test_rows_show_the_number_of_each_document(publish_folder: Path) -> None:
 def test_header_fields_are_published(publish_folder: Path) -> None:
     done = penstock(
         *("publish", "a.xml", "--publisher", "me", "--schema", "news", "--id", "7"),
-        *("--field", "region=north", "--field", "kind=x=y", "--json"),
+        *("--header", "region=north", "--header", "kind=x=y", "--json"),
     )
     assert done.rows[0]["document"] == "me/7"
     refusal = "the schema `news` of `me` is not registered"
@@ -50,8 +50,8 @@ def test_header_fields_are_published(publish_folder: Path) -> None:
 def test_an_identity_is_for_one_file(publish_folder: Path) -> None:
     done = penstock("publish", "a.xml", "b.xml", "--id", "7")
     assert (done.code, "--id" in done.err) == (2, True)
-    bad = penstock("publish", "a.xml", "--field", "region")
-    assert (bad.code, "NAME=VALUE" in bad.err) == (2, True)
+    bad = penstock("publish", "a.xml", "--header", "region")
+    assert (bad.code, "FIELD=VALUE" in bad.err) == (2, True)
     assert list((publish_folder / "inbox").iterdir()) == []
 
 

@@ -44,7 +44,7 @@ def hostile_folder(process_inbox: Callable[[], None], tmp_path: Path) -> Path:
     )
     penstock("subscribe", "anna", f"//item[@a='{IN_XML}']", "--returns", "fragments")
     penstock("subscribe", "anna", "--keywords", "word")
-    fields = ("--field", f"from={HOSTILE}", "--publisher", "me")
+    fields = ("--header", f"from={HOSTILE}", "--publisher", "me")
     penstock("publish", str(good), str(broken), *fields)
     process_inbox()
     return tmp_path

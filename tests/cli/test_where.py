@@ -22,9 +22,9 @@ def test_documents_are_delivered_by_their_header(process_inbox: Callable[[], Non
     where = ("--where", "publisher=reuters", "--where", "lang=en")
     assert penstock("subscribe", "anna", "//item", *where).out == "anna-1\n"
     penstock("subscribe", "anna", "--keywords", "one OR nothing", *where)
-    penstock("publish", "a.xml", "--publisher", "reuters", "--field", "lang=en")
-    penstock("publish", "a.xml", "b.xml", "--publisher", "ap", "--field", "lang=en")
-    penstock("publish", "b.xml", "--publisher", "reuters", "--field", "lang=fr")
+    penstock("publish", "a.xml", "--publisher", "reuters", "--header", "lang=en")
+    penstock("publish", "a.xml", "b.xml", "--publisher", "ap", "--header", "lang=en")
+    penstock("publish", "b.xml", "--publisher", "reuters", "--header", "lang=fr")
     process_inbox()
     rows = penstock("mailbox", "anna", "--json").rows
     assert [(row["subscription"], row["publisher"]) for row in rows] == [
@@ -125,7 +125,7 @@ def test_a_replay_can_change_the_header(process_inbox: Callable[[], None], tmp_p
     (tmp_path / "bad.xml").write_text("<news>", "utf-8")
     (tmp_path / "good.xml").write_text("<news><item/></news>", "utf-8")
     penstock("subscribe", "anna", "//item", "--where", "lang=en")
-    penstock("publish", "bad.xml", "--publisher", "p", "--field", "lang=fr")
+    penstock("publish", "bad.xml", "--publisher", "p", "--header", "lang=fr")
     process_inbox()
     replay = ("dead-letters", "replay", "1", "--with", "good.xml", "--header", "lang=en")
     assert penstock(*replay).code == 0

@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Annotated, Final, cast
 
 import typer
-from typer.core import TyperGroup
 
 from penstock import __version__
 from penstock.cli.commands.bench import bench
@@ -54,6 +53,7 @@ from penstock.cli.console import (
     show_warning,
 )
 from penstock.cli.exit_codes import ExitCode
+from penstock.cli.help_pages import HelpGroup, use_plain_help
 from penstock.cli.log_output import configure_logging
 from penstock.cli.process_exit import BROKEN_PIPE, immediate_exit, quiet_broken_pipe
 from penstock.cli.terminal_text import visible
@@ -111,8 +111,10 @@ COMMANDS: Final[dict[str, dict[str, Callable[..., None] | typer.Typer]]] = {
 """The commands and groups by name, under the headings of ``penstock --help``, in its order."""
 
 
-class ErrorReportingGroup(TyperGroup):
+class ErrorReportingGroup(HelpGroup):
     """Prints Penstock errors instead of tracebacks, and lists commands in the table's order."""
+
+    headings = COMMANDS
 
     def list_commands(self, ctx: typer.Context) -> list[str]:  # type: ignore[override]
         """The command names in help order."""
@@ -148,19 +150,20 @@ app = typer.Typer(
     no_args_is_help=True,
     context_settings={"help_option_names": ["-h", "--help"]},
     pretty_exceptions_enable=False,
-    help="""Penstock is a publish/subscribe system for XML documents.
+    help="""Penstock is a publish/subscribe engine for XML.
 
     It matches published documents against XPath and keyword subscriptions, and delivers each
     document, or the fragments that a query selects, to the mailboxes of the matching subscribers.
     Start with `penstock init` to create a workspace, or `penstock match` to match files directly.
     """,
 )
-for _panel, _members in COMMANDS.items():
+for _members in COMMANDS.values():
     for _name, _member in _members.items():
         if isinstance(_member, typer.Typer):
-            app.add_typer(_member, name=_name, rich_help_panel=_panel)
+            app.add_typer(_member, name=_name)
         else:
-            app.command(_name, rich_help_panel=_panel)(_member)
+            app.command(_name)(_member)
+use_plain_help(app)
 
 
 def _print_version(wanted: bool) -> None:

@@ -21,6 +21,7 @@ from rich.segment import Segment, Segments
 from rich.table import Table
 from rich.text import Text
 
+from penstock.cli.document_text import decode_for_display
 from penstock.cli.terminal_text import visible, visible_json
 from penstock.errors import DocumentError, PenstockError
 
@@ -63,15 +64,21 @@ def err() -> Console:
     return _console(sys.stderr)
 
 
-def print_table(table: Table) -> None:
-    """Prints a table to stdout without the trailing spaces that Rich adds to each line."""
+def print_table(table: Table, *, fit: bool = True) -> None:
+    """Prints a table to stdout without the trailing spaces that Rich adds to each line.
+
+    With ``fit``, columns of a wide table become narrower, as far as they may wrap. Without it,
+    rows have their full length and the terminal wraps them: Rich would cut the columns of a list,
+    down to nothing.
+    """
     console = out()
-    for line in console.render_lines(table, pad=False):
+    options = console.options if fit else console.options.update(width=PIPE_WIDTH)
+    for line in console.render_lines(table, options, pad=False):
         while line and not line[-1].text.strip():
             line.pop()
         if line:
             line[-1] = Segment(line[-1].text.rstrip(), line[-1].style)
-        console.print(Segments([*line, Segment.line()]), end="")
+        console.print(Segments([*line, Segment.line()]), end="", soft_wrap=True)
 
 
 def print_line(*parts: str | tuple[str, str]) -> None:
@@ -90,6 +97,14 @@ def print_line(*parts: str | tuple[str, str]) -> None:
 def print_file(text: str) -> None:
     """Prints the contents of a file; unchanged unless stdout is a terminal."""
     sys.stdout.write(visible(text) if sys.stdout.isatty() else text)
+
+
+def print_document(content: bytes) -> None:
+    """Prints a document: its bytes, or on a terminal readable text."""
+    if sys.stdout.isatty():
+        print_file(decode_for_display(content))
+    else:
+        typer.echo(content, nl=False)
 
 
 def print_json(value: Mapping[str, Any]) -> None:

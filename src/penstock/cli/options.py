@@ -84,9 +84,7 @@ def _remember_json(context: typer.Context, value: bool) -> bool:
 
 JsonOption = Annotated[
     bool,
-    typer.Option(
-        "--json", help="Print JSON Lines, one object per line, not text.", callback=_remember_json
-    ),
+    typer.Option("--json", help="Print JSON Lines instead of text.", callback=_remember_json),
 ]
 """The ``--json`` of every command; it applies to errors too."""
 

@@ -11,7 +11,7 @@ from penstock.cli.options import bindings
 
 MasterOption = Annotated[
     str | None,
-    typer.Option(help="Spark master URL (default: all cores of this machine)."),
+    typer.Option(metavar="URL", help="Spark master (default: all cores of this machine)."),
 ]
 RemoteOption = Annotated[
     str | None, typer.Option(metavar="URL", help="Spark Connect server, as sc://HOST:PORT.")

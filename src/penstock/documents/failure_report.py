@@ -1,6 +1,6 @@
 """Unexpected failures while one document is processed, as errors of that document.
 
-A defect of Penstock must not affect other documents: whoever loops over documents converts any
+A defect of Penstock must not affect other documents: code that loops over documents converts any
 failure with :func:`internal_error`. The error carries a report for the maintainers. It identifies
 the document by digest and length; the content is not included, although the message of an exception
 may quote a part of it.

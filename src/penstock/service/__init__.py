@@ -1,1 +1,1 @@
-"""Services: what runs on top of a workspace and speaks to a network."""
+"""Network services on top of the library and of workspaces."""

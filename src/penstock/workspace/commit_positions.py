@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from penstock.errors import error
 from penstock.workspace.delta import TableWriter, WrittenFile, commit_batch, resolve_filesystem
-from penstock.workspace.delta_library import CommitFailedError, DeltaTable
+from penstock.workspace.delta_rs import CommitFailedError, DeltaTable
 from penstock.workspace.table_schemas import DELIVERIES, POSITION
 
 COMMITS: Final = "penstock-commits"

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from penstock.workspace.delta import CONTENT, ROW_GROUP_BYTES, resolve_filesystem
-from penstock.workspace.delta_library import ColumnProperties, DeltaTable, WriterProperties
+from penstock.workspace.delta_rs import ColumnProperties, DeltaTable, WriterProperties
 from penstock.workspace.pipeline_tables import Tables
 from penstock.workspace.recent_deliveries import compact_recent
 from penstock.workspace.recent_documents import compact_recent_documents, is_recent

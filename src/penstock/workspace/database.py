@@ -7,7 +7,6 @@ a read transaction sees one snapshot.
 from __future__ import annotations
 
 import contextlib
-import errno
 import os
 import sqlite3
 import threading
@@ -20,6 +19,7 @@ from penstock.errors import error
 from penstock.workspace.atomic_files import sync_file
 from penstock.workspace.limits import BUSY_SECONDS_MAX, NAME_CHARACTERS_MAX
 from penstock.workspace.migrations import MIGRATIONS
+from penstock.workspace.sqlite_errors import translate_error
 
 APPLICATION_ID = 0x50454E53
 """``PENS``: marks a SQLite file as a workspace's database."""
@@ -165,20 +165,6 @@ def _connect_read_only(path: Path) -> sqlite3.Connection:
         else:
             break
     return connection
-
-
-def translate_error(failure: sqlite3.DatabaseError, path: Path) -> Exception | None:
-    """The Penstock or OS error for a SQLite error; ``None`` if it is a programming error."""
-    code = getattr(failure, "sqlite_errorcode", 0) & 0xFF
-    if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
-        return error("workspace.busy", f"another process holds the lock on {path}")
-    if code in (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR):
-        return error("workspace.full", f"{path} cannot be written: {failure}")
-    if code in (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM, sqlite3.SQLITE_READONLY):
-        return PermissionError(errno.EACCES, str(failure), str(path))
-    if code in (sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT):
-        return error("workspace.damaged", f"{path} cannot be read: {failure}")
-    return None
 
 
 def create(path: Path) -> Database:

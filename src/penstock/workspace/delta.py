@@ -22,7 +22,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pyarrow.fs import FileSystem, LocalFileSystem, SubTreeFileSystem
 
-from penstock.workspace.delta_library import (
+from penstock.workspace.delta_rs import (
     AddAction,
     CommitProperties,
     DeltaTable,

@@ -227,7 +227,7 @@ class JournalFile:
         self.close()
 
     def entries(self, offset: int = FILE_HEADER_BYTES) -> Iterator[Entry]:
-        """The complete entries from an offset on; bytes that are no entry are skipped.
+        """The complete entries from an offset on; bytes that are not an entry are skipped.
 
         The payload is not verified.
         """

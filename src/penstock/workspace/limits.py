@@ -129,6 +129,9 @@ the fragment of the kind `more` counts them."""
 ROUTER_DEAD_LETTERS_MAX: Final[int] = 1_000
 """Refused documents that the state of a router keeps, the latest."""
 
+ROUTER_DEAD_LETTER_BYTES_MAX: Final[int] = 1 << 30
+"""Bytes of these documents; the latest one may be longer."""
+
 ROUTER_UNCLEAN_ENDS_MAX: Final[int] = 1_000
 """Documents of which the state of a router keeps how often the process ended while it was working
 on them. Past it, all are forgotten."""

@@ -19,7 +19,7 @@ import pyarrow.compute as pc
 from penstock.errors import error
 from penstock.language.source_position import utf8_size
 from penstock.workspace.arrow_values import empty_table, integer_array, rows_of
-from penstock.workspace.delta_library import DeltaTable
+from penstock.workspace.delta_rs import DeltaTable
 from penstock.workspace.document_contents import DocumentKey, read_contents
 from penstock.workspace.limits import (
     CONTENT_BYTES_AT_ONCE,
@@ -116,6 +116,9 @@ class Mailbox:
         self._tables = tables
         self._cursors = cursors
         self.subscriber = subscriber
+
+    def __repr__(self) -> str:
+        return f"<Mailbox: {self.subscriber}>"
 
     def deliveries(self, *, after: int | None = None) -> pa.Table:
         """All deliveries, or those after a commit position, as rows of :data:`HEADERS`."""

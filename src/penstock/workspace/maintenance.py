@@ -10,7 +10,7 @@ from datetime import datetime
 
 from penstock.errors import WorkspaceError
 from penstock.workspace.compaction import compact
-from penstock.workspace.delta_library import DeltaError, DeltaTable
+from penstock.workspace.delta_rs import DeltaError, DeltaTable
 from penstock.workspace.retention import Removal, removals
 from penstock.workspace.workspace import Workspace
 

@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from penstock.workspace.delivery_writer import DeliveryWriter
 from penstock.workspace.delta import WrittenFile
-from penstock.workspace.delta_library import DeltaTable
+from penstock.workspace.delta_rs import DeltaTable
 from penstock.workspace.limits import MERGED_BYTES_MAX, RECENT_BYTES_MAX, RECENT_FILES_MAX
 from penstock.workspace.recent_files import RecentFile, groups_of, replace_groups
 from penstock.workspace.subscriber_buckets import RECENT, buckets_of

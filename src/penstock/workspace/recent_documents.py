@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from penstock.workspace.delta import RECENT_PREFIX, TableWriter, WrittenFile, resolve_filesystem
-from penstock.workspace.delta_library import DeltaTable
+from penstock.workspace.delta_rs import DeltaTable
 from penstock.workspace.file_statistics import file_statistics
 from penstock.workspace.limits import RECENT_DOCUMENT_BYTES_MAX, RECENT_DOCUMENT_FILES_MAX
 from penstock.workspace.recent_files import RecentFile, groups_of, replace_groups

@@ -13,7 +13,7 @@ import pyarrow as pa
 from pyarrow.fs import SubTreeFileSystem
 
 from penstock.workspace.delta import WrittenFile, replace_files, resolve_filesystem
-from penstock.workspace.delta_library import CommitFailedError, DeltaTable, RemoveAction
+from penstock.workspace.delta_rs import CommitFailedError, DeltaTable, RemoveAction
 
 
 class RecentFile(NamedTuple):

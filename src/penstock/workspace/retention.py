@@ -24,7 +24,7 @@ import pyarrow.compute as pc
 from penstock.errors import IndexFileError, error
 from penstock.workspace.batch_records import BatchRecord, BatchRecords
 from penstock.workspace.delta import last_committed_batch
-from penstock.workspace.delta_library import DeltaError, DeltaTable
+from penstock.workspace.delta_rs import DeltaError, DeltaTable
 from penstock.workspace.index_versions import files_of
 from penstock.workspace.journal import first_sequence, journal_files
 from penstock.workspace.layout import WorkspaceLayout

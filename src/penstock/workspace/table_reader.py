@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 
 from penstock.language.source_position import utf8_size
 from penstock.workspace.delta import open_dataset
-from penstock.workspace.delta_library import DeltaTable
+from penstock.workspace.delta_rs import DeltaTable
 from penstock.workspace.limits import PUBLISHED_SEQUENCE_MAX
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ import pyarrow.parquet as pq
 
 from penstock.workspace.arrow_values import integer_array, string_array
 from penstock.workspace.delta import resolve_filesystem
-from penstock.workspace.delta_library import DeltaTable
+from penstock.workspace.delta_rs import DeltaTable
 
 ROWS_AT_ONCE: Final = 1024
 """Rows that a scan decodes at a time, if they are small."""

@@ -92,6 +92,9 @@ class Workspace(WorkspaceLayout):
         self.retention = RetentionStore(opened)
         """How long documents, deliveries and dead letters are kept."""
 
+    def __repr__(self) -> str:
+        return f"<Workspace: {self.path}>"
+
     @cached_property
     def subscriptions(self) -> SubscriptionStore:
         """The subscriptions."""

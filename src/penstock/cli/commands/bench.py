@@ -55,7 +55,7 @@ def bench(
     ] = False,
     write: Annotated[
         Path | None,
-        typer.Option(metavar="FOLDER", help="Also write NAME.txt and NAME.json to this folder."),
+        typer.Option(metavar="DIR", help="Also write NAME.txt and NAME.json to this folder."),
     ] = None,
     as_json: JsonOption = False,
 ) -> None:

@@ -74,7 +74,7 @@ def list_letters(
             _state(letter),
         )
     if shown:
-        print_table(table)
+        print_table(table, fit=False)
     settled = len(letters) - len(shown)
     more = f"; --all lists {settled:,} more that are settled" if settled else ""
     note(f"{plural(len(shown), 'dead letter')}{more}")
@@ -234,8 +234,8 @@ def _print_report(letter: DeadLetter, content: bytes | None) -> None:
     if letter.report is None:
         raise error(
             "dead-letter.report",
-            f"dead letter {letter.sequence} was refused with {letter.code}, which is no internal"
-            " error",
+            f"dead letter {letter.sequence} was refused with {letter.code}, which is not"
+            " an internal error",
         )
     row = {"code": letter.code, **json.loads(letter.report)}
     if content is not None:

@@ -98,7 +98,7 @@ def list_domains(*, workspace: WorkspaceOption = Path(), as_json: JsonOption = F
         table.add_row(name, str(latest.version), str(local_schemas[name]))
     if not as_json:
         if table.row_count:
-            print_table(table)
+            print_table(table, fit=False)
         note(plural(table.row_count, "domain"))
 
 

@@ -45,7 +45,9 @@ def documents(
     seed: SeedOption = 0,
     output: Annotated[
         Path | None,
-        typer.Option(metavar="FOLDER", help="Write files to this folder instead of stdout."),
+        typer.Option(
+            "--output", "-o", metavar="DIR", help="Write files to this folder instead of stdout."
+        ),
     ] = None,
     size_min: Annotated[int, typer.Option(min=1, help="Minimum size in bytes.")] = 4096,
     size_max: Annotated[int, typer.Option(min=1, help="Maximum size in bytes.")] = 40960,
@@ -110,7 +112,10 @@ def queries(
     count: Annotated[int, typer.Option(min=1, help="Number of queries.")] = 10,
     seed: SeedOption = 0,
     output: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write to this file instead of stdout.")
+        Path | None,
+        typer.Option(
+            "--output", "-o", metavar="FILE", help="Write to this file instead of stdout."
+        ),
     ] = None,
     depth_min: Annotated[int, typer.Option(min=1, help="Minimum number of steps.")] = 1,
     depth_max: Annotated[int, typer.Option(min=1, help="Maximum number of steps.")] = 6,
@@ -250,7 +255,7 @@ def _schema(name: str, *, as_json: bool) -> SchemaGraph:
 @generate_app.command("catalogues")
 def catalogues(
     folder: Annotated[
-        Path, typer.Argument(metavar="FOLDER", help="Folder to write to.", show_default=False)
+        Path, typer.Argument(metavar="DIR", help="Folder to write to.", show_default=False)
     ],
     *,
     count: Annotated[int, typer.Option(min=0, help="Number of documents per catalogue.")] = 1,

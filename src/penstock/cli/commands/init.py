@@ -29,4 +29,7 @@ def init(
             print_json({"workspace": str(workspace.path)})
         else:
             note(f"created a workspace in {folder}")
-            note("next: penstock subscribe NAME QUERY, penstock publish FILES, penstock run")
+            where = "" if folder == Path() else f", each with `-w {folder}`"
+            note(
+                f"next: penstock subscribe NAME QUERY, penstock publish FILES, penstock run{where}"
+            )

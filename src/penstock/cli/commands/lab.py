@@ -44,13 +44,16 @@ def run(
         bool, typer.Option("--quick", help="Use small inputs: under two minutes on two cores.")
     ] = False,
     output: Annotated[
-        Path, typer.Option("--out", metavar="FOLDER", help="Write tables and plots to this folder.")
+        Path,
+        typer.Option(
+            "--output", "-o", "--out", metavar="DIR", help="Write tables and plots to this folder."
+        ),
     ] = Path("results"),
     resume: Annotated[
         Path | None,
         typer.Option(
             "--resume",
-            metavar="FOLDER",
+            metavar="DIR",
             file_okay=False,
             help="Keep finished runs in this folder, and go on from there (codd, codd-sweep,"
             " piggyback). Empty it when the code has changed.",

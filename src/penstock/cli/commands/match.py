@@ -202,9 +202,9 @@ class _TextReport:
         if matches.work_error is not None:
             self.set_aside += len(matches.set_aside)
             show_error(matches.work_error, place=str(path))
-        if matches.fragments or matches.untold:
+        if matches.fragments or matches.without_fragments:
             for id_ in ids:
-                if id_ in matches.untold:
+                if id_ in matches.without_fragments:
                     print_line(f"    {id_}: {FRAGMENTS_OMITTED}")
                 for fragment in matches.fragments.get(id_, ()):
                     print_line(f"    {id_}: ", (one_line(fragment.to_xml()), "cyan"))
@@ -223,11 +223,11 @@ class _TextReport:
         self, counters: Counters, subscriptions: int, refused: int, _unchecked: int
     ) -> None:
         note(
-            f"{plural(counters.documents, 'document')}: {counters.matched} matched,"
-            f" {counters.unmatched} unmatched, {counters.refused} refused;"
+            f"{plural(counters.documents, 'document')}: {counters.matched:,} matched,"
+            f" {counters.unmatched:,} unmatched, {counters.refused:,} refused;"
             f" {plural(counters.matches, 'match', 'matches')}"
             f" of {plural(subscriptions, 'subscription')}"
-            + (f" ({refused} refused)" if refused else "")
+            + (f" ({refused:,} refused)" if refused else "")
         )
 
 
@@ -266,14 +266,14 @@ class _JsonReport:
             "outcome": _outcome(matches),
             "ids": sorted(matches.ids, key=self._order.__getitem__),
         }
-        if matches.fragments or matches.untold:
+        if matches.fragments or matches.without_fragments:
             row["fragments"] = {
                 id_: [fragment_as_dict(fragment) for fragment in matches.fragments[id_]]
                 for id_ in row["ids"]
                 if id_ in matches.fragments
             }
-        if matches.untold:
-            row["untold"] = sorted(matches.untold)
+        if matches.without_fragments:
+            row["without_fragments"] = sorted(matches.without_fragments)
         if self._mapping is not None:
             row["unknown_elements"] = matches.counters.work.unknown
         if matches.work_error is not None:

@@ -19,7 +19,7 @@ from penstock.cli.options import (
     EXISTING_FILE,
     JsonOption,
     WorkspaceOption,
-    bindings,
+    header_fields,
 )
 from penstock.errors import DocumentError
 
@@ -60,14 +60,17 @@ def publish(
             **EXISTING_FILE,
         ),
     ] = None,
-    field: Annotated[
+    header_field: Annotated[
         list[str] | None,
-        typer.Option("--field", metavar="NAME=VALUE", help="A header field (repeatable)."),
+        typer.Option(
+            "--header", "--field", metavar="FIELD=VALUE", help="A header field (repeatable)."
+        ),
     ] = None,
     id_: Annotated[
         str,
         typer.Option(
             "--id",
+            metavar="ID",
             help="Identity of the document, for a single file (default: a digest of its bytes).",
         ),
     ] = "",
@@ -90,7 +93,7 @@ def publish(
     inputs = document_inputs([*(files or ()), *listed])
     if id_ and len(inputs) > 1:
         raise typer.BadParameter("an identity applies to a single file", param_hint="--id")
-    fields = bindings(field, "--field", "NAME=VALUE")
+    fields = header_fields(header_field)
     carried = {} if mapping is None else carrying(read_mapping(mapping, as_json=as_json))
     header = Header(
         publisher=publisher if publisher is not None else login_name(),

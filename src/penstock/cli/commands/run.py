@@ -297,7 +297,7 @@ class _LineView(contextlib.AbstractContextManager["_LineView"]):
         counts = progress.counts
         note(
             f"batch {progress.batch}: {plural(counts.documents, 'document')},"
-            f" {plural(counts.deliveries, 'delivery', 'deliveries')}, {counts.dead} dead,"
+            f" {plural(counts.deliveries, 'delivery', 'deliveries')}, {counts.dead:,} dead,"
             f" {progress.seconds:.1f} s, {progress.megabytes_per_second:.2f} MB/s,"
             f" {progress.waiting or 0:,} waiting"
         )

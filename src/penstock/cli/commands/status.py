@@ -39,7 +39,7 @@ def status(*, workspace: WorkspaceOption = Path(), as_json: JsonOption = False) 
         print_json(asdict(found))
         return
     console = out()
-    paused = f" ({found.paused} paused)" if found.paused else ""
+    paused = f" ({found.paused:,} paused)" if found.paused else ""
     console.print(f"{plural(found.subscriptions, 'subscription')}{paused}")
     if found.domains:
         versions = [f"{name} at version {version}" for name, version in found.domains.items()]
@@ -48,8 +48,8 @@ def status(*, workspace: WorkspaceOption = Path(), as_json: JsonOption = False) 
             f" {plural(found.local_schemas, 'local schema')}"
         )
     console.print(
-        f"{plural(found.documents, 'document')}: {found.matched} matched,"
-        f" {found.unmatched} unmatched, {found.dead} dead; {found.waiting} waiting"
+        f"{plural(found.documents, 'document')}: {found.matched:,} matched,"
+        f" {found.unmatched:,} unmatched, {found.dead:,} dead; {found.waiting:,} waiting"
     )
     _print_damaged(found.damaged)
     _print_strays(found.strays)
@@ -68,11 +68,11 @@ def status(*, workspace: WorkspaceOption = Path(), as_json: JsonOption = False) 
     rows.add_column()
     rows.add_column(justify="right")
     for name, count in list(found.mailboxes.items())[:MAILBOXES_MAX]:
-        rows.add_row(f"  {name}", str(count))
-    print_table(rows)
+        rows.add_row(f"  {name}", f"{count:,}")
+    print_table(rows, fit=False)
     more = len(found.mailboxes) - MAILBOXES_MAX
     if more > 0:
-        console.print(f"  and {more} more; --json lists all")
+        console.print(f"  and {more:,} more; --json lists all")
 
 
 def _print_damaged(damaged: Sequence[DamagedDocuments]) -> None:

@@ -52,7 +52,10 @@ def subscribe(
         typer.Option(help="Warn if no document valid against this DTD can match.", **EXISTING_FILE),
     ] = None,
     id_: Annotated[
-        str, typer.Option("--id", help="Id of the subscription (default: a generated one).")
+        str,
+        typer.Option(
+            "--id", metavar="ID", help="Id of the subscription (default: a generated one)."
+        ),
     ] = "",
     returns: Annotated[
         Returns | None,

@@ -76,7 +76,7 @@ def list_subscriptions(
             extra = [tests] if has_tests else []
             table.add_row(each.id, each.subscriber, each.kind, _state(each), *extra, each.query)
         if table.row_count:
-            print_table(table)
+            print_table(table, fit=False)
         count = len(opened.subscriptions)
     if subscriber is None and count > table.row_count:
         note(f"the first {table.row_count:,} of {count:,}; use --limit or export to see more")

@@ -344,8 +344,8 @@ def _run(trial: _Trial, documents: Sequence[DocumentInput], *, as_json: bool) ->
             }
         )
         return
-    refused = f"; {counters.refused} refused" if counters.refused else ""
-    note(f"matched {counters.matched} of {plural(read, 'document')} ({rate:.1%}){refused}")
+    refused = f"; {counters.refused:,} refused" if counters.refused else ""
+    note(f"matched {counters.matched:,} of {plural(read, 'document')} ({rate:.1%}){refused}")
     if never is not None:
         note(f"this query never matches: {never}")
     for line in advice:

@@ -35,5 +35,5 @@ def list_mappings(*, workspace: WorkspaceOption = Path(), as_json: JsonOption = 
         digest = local.digest[:DIGEST_CHARACTERS]
         table.add_row(local.name, publisher, local.domain, version, digest)
     if table.row_count:
-        print_table(table)
+        print_table(table, fit=False)
     note(plural(table.row_count, "local schema"))

@@ -1,6 +1,6 @@
-"""The library of the table format, which only the extra ``spark`` installs.
+"""The names of delta-rs (``deltalake``) that workspaces use, or an error that names its extra.
 
-A synchronisation server keeps its documents like a workspace, but needs no tables.
+A synchronisation server stores documents without Delta tables, so it does without the extra.
 """
 
 from penstock.extras import require_spark_extra
