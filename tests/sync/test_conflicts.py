@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from penstock.errors import PenstockError
 from penstock.language.updates.ast import Name
 from penstock.sync import Client, Outcome, SyncSubscription
 from penstock.sync.document_tree import DocumentTree, NewNode, NodeId, NodeKind, Place
@@ -63,6 +64,48 @@ def test_a_delete_is_undone_when_a_later_change_needs_the_node() -> None:
     net.push("one", "two")
     assert net.document == b"<r><a><b>two</b><c>2</c></a><d></d></r>"
     assert told(net, "one") == [(Outcome.UNDONE, 1, "two")]
+    net.check()
+
+
+def test_a_delete_is_undone_by_its_author_after_the_server_decided_it() -> None:
+    net = Neighbourhood(b"<r><a><b>1</b></a></r>", one="/*", two="/*")
+    net["one"].update("//b/*!update('2')")
+    net["one"].update("//b!delete()")
+    net.push("one", "two")
+    assert net.document == b"<r><a></a></r>"
+    assert net["one"].undo() == 2
+    # The cache does not have the content, so neither can the statement before be undone yet.
+    for action in (net["one"].undo, net["one"].redo):
+        with pytest.raises(PenstockError, match="synchronise first") as refused:
+            action()
+        assert refused.value.code == "sync.undo"
+    net.push("one", "two")
+    assert net.document == b"<r><a><b>2</b></a></r>"
+    assert told(net, "one") == told(net, "two") == []
+    net.check()
+    assert net["one"].undo() == 1
+    net.push("one", "two")
+    assert net.document == b"<r><a><b>1</b></a></r>"
+    net["one"].redo()
+    net["one"].redo()
+    net.push("one", "two")
+    assert net.document == b"<r><a></a></r>"
+    net.check()
+
+
+def test_an_undone_deletion_stays_pending_across_a_restart_of_the_client() -> None:
+    net = Neighbourhood(b"<r><a/><b/></r>", one="/*")
+    net["one"].update("/r/a!delete()")
+    net.push("one")
+    net["one"].undo()
+    restored = Client.restore(net["one"].state())
+    assert [each.operations for each in restored.pending] == [
+        each.operations for each in net["one"].pending
+    ]
+    net["one"].update("/r/b!insert(c)")
+    net.push("one")
+    assert net.document == b"<r><a></a><b><c></c></b></r>"
+    assert told(net, "one") == []
     net.check()
 
 

@@ -32,7 +32,7 @@ from penstock.sync.messages import (
     SyncRequest,
     UpdateMessage,
 )
-from penstock.sync.operations import Operation, apply
+from penstock.sync.operations import Operation, Restore, apply, needed
 from penstock.sync.reports import Outcome, Report
 from penstock.sync.resolution import resolve
 from penstock.sync.statement_work import StatementWork
@@ -358,7 +358,8 @@ class Client:
                 try:
                     apply(operation, self._tree)
                 except PenstockError as refused:
-                    self._suspend(statement, operation, refused)
+                    if not self._is_restored_by_server(operation):
+                        self._suspend(statement, operation, refused)
 
     def _suspend(
         self, statement: SubmittedStatement, operation: Operation, refused: PenstockError
@@ -481,11 +482,13 @@ class Client:
         """Undoes the client's last statement that is not undone; returns its number.
 
         A statement that was not sent is withdrawn; otherwise a statement that undoes it becomes
-        pending.
+        pending. What a deletion removed that the server has decided already is in the cache again
+        with the server's answer.
         """
         self._require_cache()
         if not self._undoable:
             raise error("sync.undo", "there is no statement to undo")
+        self._require_restored(self._undoable[-1].inverse)
         done = self._undoable.pop()
         last = self._pending[-1] if self._pending else None
         if last is not None and last.number == done.number > self._sent_number:
@@ -503,6 +506,7 @@ class Client:
         self._require_cache()
         if not self._redoable:
             raise error("sync.undo", "there is nothing to do again")
+        self._require_restored(self._redoable[-1].operations)
         undone = self._redoable.pop()
         number, operations, back = self._perform(undone.operations, undone.text)
         self._remember(UndoableStatement(number, operations, back, undone.text))
@@ -529,12 +533,32 @@ class Client:
                 back = inverse(operation, self._tree)
                 apply(operation, self._tree)
             except PenstockError:
-                continue
+                if not self._is_restored_by_server(operation):
+                    continue
             applied.append(operation)
             inverses.append(back)
         if not applied:
             raise error("sync.undo", "what the statement changed does not exist any more")
         return self._append(tuple(applied), text), tuple(applied), tuple(reversed(inverses))
+
+    def _is_restored_by_server(self, operation: Operation) -> bool:
+        """Whether an operation restores what the cache does not have any more, but the server."""
+        return isinstance(operation, Restore) and not self._tree.exists(operation.node)
+
+    def _require_restored(self, wanted: Sequence[Operation]) -> None:
+        """Raises if all that operations refer to may be what the server is going to restore."""
+        is_waiting = any(
+            self._is_restored_by_server(operation)
+            for statement in self._pending
+            for operation in statement.operations
+        )
+        if is_waiting and not any(self._is_applicable(operation) for operation in wanted):
+            message = "the server has not restored yet what was deleted: synchronise first"
+            raise error("sync.undo", message)
+
+    def _is_applicable(self, operation: Operation) -> bool:
+        nodes = needed(operation) or (touched(operation),)
+        return isinstance(operation, Restore) or all(map(self._tree.exists, nodes))
 
     def _rebuild(self) -> None:
         """Applies what is pending to the base again."""
