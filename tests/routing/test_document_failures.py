@@ -19,6 +19,7 @@ from penstock.routing import (
     SendMessage,
     Subscribe,
 )
+from penstock.routing.document_dispatcher import DocumentDispatcher
 from penstock.routing.interest_index import InterestIndex
 from support.routing.one_router import NOW, document, receive
 
@@ -95,16 +96,16 @@ def test_a_document_that_fails_for_one_neighbour_waits_for_none(
     before = second.counters
     assert before.not_read == 1
     assert (second.waiting("r3"), second.waiting("r4")) == (1, 1)
-    annotate, calls = Router._annotate, []
+    annotate, calls = DocumentDispatcher._annotate, []
 
-    def fails_at_the_second(router: Router, *arguments: Any) -> bytes:  # noqa: ANN401
-        calls.append(router)
+    def fails_at_the_second(dispatcher: DocumentDispatcher, *arguments: Any) -> bytes:  # noqa: ANN401
+        calls.append(dispatcher)
         if len(calls) == 2:
             raise PanicException("index out of bounds")
-        return annotate(router, *arguments)
+        return annotate(dispatcher, *arguments)
 
     with monkeypatch.context() as patched:
-        patched.setattr(Router, "_annotate", fails_at_the_second)
+        patched.setattr(DocumentDispatcher, "_annotate", fails_at_the_second)
         [refused] = receive(second, "r1", forward(first, 2))
     assert isinstance(refused, DocumentRefused)
     assert (second.waiting("r3"), second.waiting("r4")) == (1, 1)

@@ -17,7 +17,7 @@ from penstock.routing import (
     OverflowPolicy,
     RouterLimits,
     SampledDocuments,
-    router,
+    interest_announcer,
 )
 from penstock.routing.neighbour_router import NeighbourRouter
 from support.routing.network_simulator import (
@@ -73,8 +73,8 @@ def test_pinned_seeds(seed: int) -> None:
 
 @pytest.mark.parametrize("seed", range(6))
 def test_interests_that_follow_a_synopsis(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(router, "SYNOPSIS_FIRST_DOCUMENTS", 1)
-    monkeypatch.setattr(router, "SYNOPSIS_GENERATION_DOCUMENTS", 3)
+    monkeypatch.setattr(interest_announcer, "SYNOPSIS_FIRST_DOCUMENTS", 1)
+    monkeypatch.setattr(interest_announcer, "SYNOPSIS_GENERATION_DOCUMENTS", 3)
     resampled = []
     original = AggregatedSet.resample
 

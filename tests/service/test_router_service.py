@@ -29,7 +29,6 @@ from penstock.links import (
 )
 from penstock.routing import NO_KINDS, AnnotationOptions, RouterLimits
 from penstock.routing.annotations import DocumentAnnotations
-from penstock.routing.neighbour_router import NeighbourRouter
 from penstock.routing.reference.match_list import MatchList, encode_match_list
 from penstock.service.router import PeerToken, Role, RouterClient
 from penstock.service.router.engine import Distrusted, RouterEngine
@@ -298,12 +297,6 @@ def test_options_decide_which_annotations_are_sent_and_verified(
 def test_a_neighbour_whose_annotations_are_wrong_is_cut_off_and_shown(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def lie(
-        headers: DocumentAnnotations, neighbour: NeighbourRouter, *_: object, **__: object
-    ) -> bytes:
-        """The document matches both patterns of the neighbour's interest."""
-        return headers.encode_list(neighbour.interest_digest, encode_match_list(MatchList([0, 1])))
-
     async def main() -> None:
         tokens = peer_tokens(b="router", ada="client")
         known = {"a": tokens["b"], **peer_tokens(bob="client")}
@@ -328,7 +321,14 @@ def test_a_neighbour_whose_annotations_are_wrong_is_cut_off_and_shown(
                 assert status["neighbours"]["a"]["authenticated"]
                 assert not status["neighbours"]["a"]["distrusted"]
 
-                monkeypatch.setattr(a._engine.router, "_annotate", lie)
+                neighbour = a._engine.router._neighbours["b"]
+
+                def lie(headers: DocumentAnnotations, *_: object) -> bytes:
+                    """The document matches both patterns of the neighbour's interest."""
+                    both = encode_match_list(MatchList([0, 1]))
+                    return headers.encode_list(neighbour.interest_digest, both)
+
+                monkeypatch.setattr(neighbour.annotator, "annotate", lie)
                 await publish(ada, news(2))
                 await until(lambda: b.neighbours["a"].link is None)
                 assert [each.identity for each in await take(bob, 1)] == ["wire/2"]

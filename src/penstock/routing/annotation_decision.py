@@ -8,6 +8,7 @@ from functools import partial
 from typing import NamedTuple
 
 from penstock.documents import Document
+from penstock.mediation import Mapping as SchemaMapping
 from penstock.native import native
 from penstock.routing.annotation_header import match_list_of
 from penstock.routing.annotation_kinds import MATCH_LIST_ALONE, AnnotationKind
@@ -15,7 +16,8 @@ from penstock.routing.annotations import DocumentAnnotations, Parts
 from penstock.routing.interest_index import InterestIndex, LocalTarget, Target, Targets
 from penstock.routing.last_offsets import AnnouncedUnder
 from penstock.routing.member_names import member_of
-from penstock.routing.neighbour_router import NeighbourRouter, prepared_patterns
+from penstock.routing.neighbour_annotator import prepared_patterns
+from penstock.routing.neighbour_router import NeighbourRouter
 from penstock.routing.patterns import UNIVERSAL
 from penstock.routing.received_annotations import DataFilters
 from penstock.routing.routes import Container
@@ -44,8 +46,8 @@ class AnnotatedDocument(NamedTuple):
     headers: DocumentAnnotations
     """Checks them."""
 
-    is_mapped: bool
-    """Whether the document is matched under a mapping."""
+    mapping: SchemaMapping | None
+    """The mapping under which the document is matched."""
 
 
 class AnnotationDecider:
@@ -70,41 +72,10 @@ class AnnotationDecider:
         self._filters: dict[tuple[str, bool], DataFilters] = {}
         self._version = index.version
 
-    def by_match_list(
-        self, header: bytes, headers: DocumentAnnotations, source: NeighbourRouter
-    ) -> AnnotatedDecision | None:
-        """Where a document goes if the match list alone decides it, as most do.
-
-        Otherwise, :meth:`decide` uses the other annotations too.
-
-        Parameters
-        ----------
-        header, headers
-            The annotations, encoded, and what checks them.
-        source
-            The neighbour that sent them.
-
-        Raises
-        ------
-        ValueError
-            The annotations do not apply, or the list is malformed.
-        """
-        decided = self._index.decide(
-            source.group, header, headers.attested, source.announced_digest
-        )
-        if decided is None:
-            return None
-        subscriptions, forwards = decided
-        names = self._index.names
-        lists = tuple((names[group], match_list_of(each)) for group, each in forwards)
-        return AnnotatedDecision(Targets(subscriptions, lists), MATCH_LIST_ALONE)
-
     def decide(
         self, annotated: AnnotatedDocument, source: NeighbourRouter
     ) -> AnnotatedDecision | None:
-        """Where a document goes that :meth:`by_match_list` does not decide.
-
-        ``None`` if it must be read to its end.
+        """Where a document goes; ``None`` if it must be read to its end.
 
         Parameters
         ----------
@@ -118,16 +89,19 @@ class AnnotationDecider:
         ValueError
             The annotations do not apply, or one of them is malformed.
         """
-        header, headers = annotated.header, annotated.headers
+        # The match list alone decides most documents.
+        decision = self._by_match_list(annotated, source)
+        if decision is not None:
+            return decision
         begin = self._cpu_time()
-        parts = headers.decode(header, source.announced_digest)
+        parts = annotated.headers.decode(annotated.header, source.announced_digest)
         if _lists(parts) and self._index.must_be_prepared(source.name):
             if not self._index.prepare(source.name, partial(_container, source.announced)):
                 return None
-            decision = self.by_match_list(header, headers, source)
+            decision = self._by_match_list(annotated, source)
             if decision is not None:
                 return decision
-        if annotated.is_mapped:
+        if annotated.mapping is not None:
             # Label paths are those of the original, and queries refer to the rewritten document.
             parts = {kind: part for kind, part in parts.items() if kind not in DATA_KINDS}
         if parts.keys() <= MATCH_LIST_ALONE:
@@ -138,6 +112,20 @@ class AnnotationDecider:
         kinds = parts.keys() - MATCH_LIST_ALONE
         source.received_gain.took(reading=known.reading, deciding=deciding, kinds=kinds)
         return decision
+
+    def _by_match_list(
+        self, annotated: AnnotatedDocument, source: NeighbourRouter
+    ) -> AnnotatedDecision | None:
+        """Where a document goes if the match list alone decides it."""
+        decided = self._index.decide(
+            source.group, annotated.header, annotated.headers.attested, source.announced_digest
+        )
+        if decided is None:
+            return None
+        subscriptions, forwards = decided
+        names = self._index.names
+        lists = tuple((names[group], match_list_of(each)) for group, each in forwards)
+        return AnnotatedDecision(Targets(subscriptions, lists), MATCH_LIST_ALONE)
 
     def _known_by_lists(self, parts: Parts, source: str) -> _Known:
         """What lists of patterns decide."""

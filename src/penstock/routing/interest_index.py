@@ -15,6 +15,7 @@ from penstock.mediation import MediatedMatcher
 from penstock.routing.limits import PREPARED_TARGETS_PER_DOCUMENT
 from penstock.routing.local_subscription import LocalSubscription
 from penstock.routing.native_route_table import new_route_table
+from penstock.routing.patterns import Pattern
 from penstock.routing.routes import (
     DIGEST_BYTES,
     LOCAL,
@@ -57,6 +58,14 @@ class TargetQuery(NamedTuple):
 
     subscription: LocalSubscription | None = None
     """The subscription, if the target is local."""
+
+
+def pattern_targets(neighbour: str, patterns: Iterable[Pattern]) -> dict[Target, TargetQuery]:
+    """The patterns of a neighbour's interest as targets."""
+    return {
+        NeighbourTarget(neighbour, pattern.digest): TargetQuery(pattern.numbered, pattern.digest)
+        for pattern in patterns
+    }
 
 
 class Targets(NamedTuple):

@@ -26,6 +26,11 @@ def member_of(target: Target) -> str:
     return neighbour_member(target.neighbour, target.digest)
 
 
+def local_members(patterns: Mapping[str, Pattern]) -> dict[str, Pattern]:
+    """Patterns of local subscriptions, by their ids, as members of what is announced."""
+    return {local_member(id_): pattern for id_, pattern in patterns.items()}
+
+
 def neighbour_members(neighbour: str, patterns: Iterable[Pattern]) -> dict[str, Pattern]:
     """Patterns of a neighbour as members of what is announced to the others."""
     return {neighbour_member(neighbour, pattern.digest): pattern for pattern in patterns}
@@ -35,7 +40,7 @@ def interest_members(
     local: Mapping[str, Pattern], neighbours: Mapping[str, Iterable[Pattern]]
 ) -> dict[str, Pattern]:
     """The members of what is announced to a neighbour: local subscriptions, and the others'."""
-    members = {local_member(id_): pattern for id_, pattern in local.items()}
+    members = local_members(local)
     for name, patterns in neighbours.items():
         members |= neighbour_members(name, patterns)
     return members

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from penstock.errors import error
 from penstock.routing.aggregate_delta import AggregateDelta, AggregateReplica
-from penstock.routing.annotation_gain import AnnotationGain, ReceivedGain
-from penstock.routing.annotation_header import LIST_HEADER_BYTES
+from penstock.routing.annotation_gain import ReceivedGain
 from penstock.routing.forward_queue import ForwardQueue
-from penstock.routing.limits import (
-    PREPARED_PATTERNS_FREE,
-    PREPARED_PATTERNS_PER_DOCUMENT,
-    PREPARED_TARGETS_PER_DOCUMENT,
-    RouterLimits,
-)
+from penstock.routing.limits import RouterLimits
+from penstock.routing.neighbour_annotator import NeighbourAnnotator
 from penstock.routing.neighbour_patterns import parse_patterns
 from penstock.routing.neighbour_transitions import (
     INTEREST_IS_KNOWN,
@@ -23,9 +19,15 @@ from penstock.routing.neighbour_transitions import (
     NeighbourInput,
     NeighbourStatus,
 )
-from penstock.routing.patterns import UNIVERSAL
+from penstock.routing.patterns import UNIVERSAL, Pattern
 from penstock.routing.router_messages import SubscriptionDelta, SubscriptionSnapshot
-from penstock.routing.sent_annotations import AnnotationMaker
+from penstock.routing.router_state import NeighbourState
+from penstock.routing.state_changes import (
+    ChangeLog,
+    NeighbourChanges,
+    NeighbourValues,
+    PatternChanges,
+)
 from penstock.routing.stored_interest import Announcement
 
 UNKNOWN_INTEREST = (UNIVERSAL,)
@@ -44,7 +46,7 @@ class NeighbourRouter:
     """Changed by :meth:`enter`."""
 
     interest: AggregateReplica
-    """What the neighbour announced, or everything."""
+    """What the neighbour announced, or everything; changed by :meth:`replace_interest`."""
 
     announced: Announcement
     """What is announced to the neighbour."""
@@ -53,24 +55,15 @@ class NeighbourRouter:
     requests: int
     """Number of digest requests that were sent to the neighbour."""
 
-    gain: AnnotationGain
-    """Decides which annotations the neighbour gets."""
+    annotator: NeighbourAnnotator
+    """Makes the annotations that the neighbour gets."""
 
     received_gain: ReceivedGain = field(default_factory=ReceivedGain)
     """What the neighbour's annotations saved."""
 
-    maker: AnnotationMaker | None = None
-    """Makes annotations that are derived from label paths; made when its interest is stable."""
-
     sampled_at: int = 0
     """Number of documents that the router's synopsis had observed when :attr:`announced` was last
     estimated by it."""
-
-    documents_since_change: int = 0
-    """Documents that were annotated for the neighbour since its interest changed."""
-
-    interest_digest: bytes = b""
-    """The digest of :attr:`interest`."""
 
     announced_digest: bytes = b""
     """The digest of :attr:`announced`."""
@@ -86,6 +79,8 @@ class NeighbourRouter:
     """Whether messages can be sent; see :meth:`enter`."""
 
     _is_distrusted: bool = False
+    _pattern_changes: PatternChanges | None = None
+    """Where changes of the interest are recorded, if anywhere."""
 
     def __post_init__(self) -> None:
         self.enter(self.status)
@@ -110,19 +105,41 @@ class NeighbourRouter:
         """Whether the neighbour's interest is known."""
         return self.status in INTEREST_IS_KNOWN
 
-    def sent_list(self, header_bytes: int) -> None:
-        """Counts a document that is sent with a match list alone, as most are."""
-        self.documents_since_change += 1
-        self.gain.sent_match_list(header_bytes - LIST_HEADER_BYTES)
+    @property
+    def interest_digest(self) -> bytes:
+        """The digest of :attr:`interest`."""
+        return bytes.fromhex(self.interest.digest)
 
-    def annotation_maker(self, *, is_adaptive: bool) -> AnnotationMaker | None:
-        """Makes annotations for the neighbour; ``None`` while its interest changes too often."""
-        if self.maker is None and len(self.interest) <= prepared_patterns(
-            self.documents_since_change, is_adaptive=is_adaptive
-        ):
-            ranked = sorted(self.interest.patterns, key=lambda pattern: pattern.digest)
-            self.maker = AnnotationMaker(ranked)
-        return self.maker
+    def state(self) -> NeighbourState:
+        """What is kept when the router stops."""
+        patterns = tuple(pattern.key for pattern in self.interest.patterns)
+        return NeighbourState(
+            name=self.name,
+            patterns=patterns if self.is_known else None,
+            waiting=self.queue.documents,
+            requests=self.requests,
+        )
+
+    def values(self) -> NeighbourValues:
+        """What is stored besides the changes that :meth:`record` collects."""
+        return NeighbourValues(is_known=self.is_known, requests=self.requests)
+
+    def record(self, log: ChangeLog) -> None:
+        """From now on, changes are recorded here."""
+        changes = log.neighbours[self.name] = NeighbourChanges()
+        self._pattern_changes = changes.patterns
+        self.queue.changes = changes.waiting
+
+    def replace_interest(
+        self, interest: AggregateReplica, added: Iterable[Pattern], removed: Iterable[Pattern]
+    ) -> None:
+        """Change the interest, which gains and loses these patterns."""
+        self.interest = interest
+        self.annotator.replace_interest(interest)
+        if self._pattern_changes is not None:
+            # Of a neighbour whose interest was unknown, nothing is stored.
+            stated = added if self.is_known else interest.patterns
+            self._pattern_changes.change(stated, removed)
 
     def next_status(self, input_: NeighbourInput) -> NeighbourStatus:
         """The status after an input.
@@ -177,21 +194,6 @@ class NeighbourRouter:
         if stated.digest != snapshot.digest:
             raise error("routing.digest", "the snapshot is not the set that it states")
         return stated
-
-
-def prepared_patterns(documents: int, *, is_adaptive: bool) -> int:
-    """For how many patterns annotations derived from label paths are prepared.
-
-    Parameters
-    ----------
-    documents
-        Documents since the last change of the patterns.
-    is_adaptive
-        Whether kinds are chosen by what they save.
-    """
-    if is_adaptive:
-        return PREPARED_PATTERNS_FREE + PREPARED_PATTERNS_PER_DOCUMENT * documents
-    return PREPARED_TARGETS_PER_DOCUMENT * documents
 
 
 def _check_count(count: int, limits: RouterLimits) -> None:

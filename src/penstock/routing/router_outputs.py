@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final, NamedTuple, TypeAlias
 
 from penstock.documents import DeadLetter, Document, Fragment
 from penstock.routing.local_subscription import LocalSubscription
-from penstock.routing.router_messages import RouterMessage
+from penstock.routing.router_messages import ForwardedDocument, RouterMessage
 
 
 class SendMessage(NamedTuple):
@@ -124,6 +124,22 @@ class ForwardDiscarded:
     message: str
 
 
+def discarded_for(
+    neighbour: str, documents: Iterable[ForwardedDocument]
+) -> tuple[ForwardDiscarded, ...]:
+    """Reports of documents that the queue of a neighbour discarded."""
+    message = f"too many documents wait for the link to `{neighbour}`"
+    return tuple(
+        ForwardDiscarded(
+            neighbour=neighbour,
+            document=each.document,
+            code="routing.queue-full",
+            message=message,
+        )
+        for each in documents
+    )
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MessageRefused:
     """A message of a neighbour was refused, and changed nothing. The routers synchronise."""
@@ -154,3 +170,5 @@ RouterOutput: TypeAlias = (
     | NeighbourDistrusted
 )
 """All outputs."""
+
+Outputs: TypeAlias = Iterator[RouterOutput]
