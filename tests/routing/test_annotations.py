@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from penstock.documents import Document, Limits
-from penstock.errors import ERRORS
+from penstock.errors import ERRORS, DocumentError
 from penstock.routing import (
     NO_KINDS,
     AddNeighbour,
@@ -27,6 +27,7 @@ from penstock.routing import (
     Pattern,
     Publish,
     Router,
+    RouterInput,
     RouterOutput,
     SendMessage,
     Subscribe,
@@ -41,6 +42,7 @@ from penstock.routing.annotation_header import (
     encode_header,
 )
 from penstock.routing.annotations import SECTIONS, DocumentAnnotations
+from penstock.routing.interest_index import InterestIndex, Targets
 from penstock.routing.limits import (
     AGGREGATE_NODES_MAX,
     ANNOTATION_BYTES_FREE,
@@ -211,6 +213,84 @@ def test_an_attestation_of_a_malformed_document_is_a_lie() -> None:
     outputs = receive(pair.second, "r1", message)
     assert any(isinstance(output, NeighbourDistrusted) for output in outputs)
     assert pair.second.counters.dead == 1
+
+
+def _verified_where_a_neighbour_is_costly() -> tuple[Router, ForwardedDocument]:
+    """The middle one of three routers, which knows 100 costly queries of the last, and a document
+    of the first. What the middle one announces is so coarse that the first decides all of it."""
+    limits = Limits(work=300)
+    routers = {
+        "a": Router(name="a", neighbours=["b"], document_limits=limits),
+        "b": Router(
+            name="b",
+            neighbours=["a", "c"],
+            document_limits=limits,
+            aggregate_nodes=60,
+            annotations=AnnotationOptions(verified_share=1.0),
+        ),
+        "c": Router(name="c", neighbours=["b"], document_limits=limits),
+    }
+    costly = [
+        f"//*[.//b[@k={n}]]//*[.//a[@k={n}] and .//b != {n} and .//never]" for n in range(100)
+    ]
+    own = {"c": costly, "b": ["/a"]}
+    for name, queries in own.items():
+        subscriptions = tuple(
+            LocalSubscription(id=f"{name}{n}", subscriber=name, query=query)
+            for n, query in enumerate(queries)
+        )
+        routers[name].receive(Subscribe(subscriptions=subscriptions), NOW)
+    waiting: list[tuple[str, RouterInput]] = []
+    for one, two in (("b", "c"), ("a", "b")):
+        waiting.append((one, LinkUp(neighbour=two, is_authenticated=True)))
+        waiting.append((two, LinkUp(neighbour=one, is_authenticated=True)))
+        while waiting:
+            name, input_ = waiting.pop(0)
+            for output in routers[name].receive(input_, NOW):
+                assert isinstance(output, SendMessage)
+                message = MessageReceived(neighbour=name, message=output.message)
+                waiting.append((output.neighbour, message))
+    inner = "".join(f"<a k='{n}'/><b k='{n}'>{n}</b>" for n in range(50))
+    published = document(f"{'<a>' * 50}{inner}{'</a>' * 50}".encode())
+    (sent,) = routers["a"].receive(Publish(document=published), NOW)
+    assert isinstance(sent, SendMessage)
+    assert isinstance(sent.message, ForwardedDocument)
+    return routers["b"], sent.message
+
+
+def test_a_truthful_neighbour_is_trusted_where_patterns_of_another_are_set_aside() -> None:
+    router, forwarded = _verified_where_a_neighbour_is_costly()
+    outputs = receive(router, "a", forwarded)
+    assert router.counters.verified_annotations == 1, "annotations decided it"
+    assert router.counters.set_aside == 0, "no own subscription is set aside"
+    assert router.counters.forwards == 1, "what the last one may want is forwarded"
+    assert deliveries(outputs) == ["b0"]
+    assert not any(isinstance(output, NeighbourDistrusted) for output in outputs)
+
+
+@pytest.mark.parametrize(
+    ("code", "is_distrusted"),
+    [
+        ("internal.error", False),
+        ("limit.comparison", False),
+        ("limit.names-bytes", False),
+        ("mapping.held", False),
+        ("encoding.bytes", True),
+        ("xml.end-tag", True),
+    ],
+)
+def test_a_refusal_that_depends_on_the_router_is_no_contradiction(
+    code: str, is_distrusted: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pair = Pair(["/a[b]"], AnnotationOptions(verified_share=1.0))
+    (forwarded,) = pair.publish(document(b"<a><b/></a>"))
+    refused = Targets(refusal=DocumentError(code, "refused"))
+    monkeypatch.setattr(InterestIndex, "match", lambda *_, **__: refused)
+    outputs = receive(pair.second, "r1", forwarded)
+    assert pair.second.counters.verified_annotations == 1
+    assert pair.second.counters.dead == 1
+    distrusted = any(isinstance(output, NeighbourDistrusted) for output in outputs)
+    assert distrusted == is_distrusted
 
 
 def test_the_truth_passes_verification() -> None:

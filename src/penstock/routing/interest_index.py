@@ -81,6 +81,9 @@ class Targets(NamedTuple):
     set_aside: tuple[str, ...] = ()
     """Local subscriptions of which it is unknown whether they match."""
 
+    is_exact: bool = True
+    """Whether it is known of all queries whether they match, also of those of neighbours."""
+
     refusal: DocumentError | None = None
     """Why the document is refused; then it goes nowhere."""
 
@@ -186,6 +189,8 @@ class InterestIndex:
             return Targets(refusal=matches.errors[0])
         group = None if source is None else self._groups[source]
         targets = self._targets_of(self._routes.of_matches(matches, group))
+        if matches.set_aside:
+            targets = targets._replace(is_exact=False)
         return targets._replace(label_paths=matches.label_paths) if label_paths else targets
 
     def match_prefix(self, document: Document, stop_at: int) -> tuple[set[int], int] | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterable, Mapping
+from typing import Final
 
 from penstock.documents import Document
 from penstock.mediation import Mapping as SchemaMapping
@@ -19,6 +20,9 @@ from penstock.routing.interest_index import InterestIndex, Targets
 from penstock.routing.neighbour_router import NeighbourRouter
 from penstock.routing.router_outputs import NeighbourDistrusted, RouterOutput, SendMessage
 from penstock.routing.router_state import RouterCounters
+
+MALFORMED_CODES: Final = ("xml.", "encoding.")
+"""How codes of documents begin that no router can read to their end."""
 
 
 class RoutingDecider:
@@ -156,8 +160,7 @@ class RoutingDecider:
     ) -> Iterable[NeighbourDistrusted]:
         """Distrusts the neighbour if reading contradicts its annotations."""
         self._counts.verified_annotations += 1
-        # Which subscriptions are set aside depends on the router: that proves nothing.
-        if read._replace(label_paths=None) == decided or read.set_aside:
+        if not _is_conclusive(read) or read._replace(label_paths=None) == decided:
             return ()
         source.distrust()
         distrusted = NeighbourDistrusted(
@@ -167,3 +170,15 @@ class RoutingDecider:
             message=f"the annotations of `{source.name}` contradict the document",
         )
         return (distrusted,)
+
+
+def _is_conclusive(read: Targets) -> bool:
+    """Whether reading a document can contradict annotations.
+
+    Another router does not set aside the same queries, neither local ones nor those of neighbours,
+    and does not exceed the same limits. So only a malformed document proves that its refusal is the
+    fault of who attested it.
+    """
+    if read.refusal is not None:
+        return read.refusal.code.startswith(MALFORMED_CODES)
+    return read.is_exact
