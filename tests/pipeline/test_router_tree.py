@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, Final
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 from deltalake import DeltaTable
 from pyspark.errors import PySparkException
@@ -33,8 +34,15 @@ from penstock.pipeline import (
 from penstock.pipeline.delivery import BatchCounts
 from penstock.pipeline.document_probe import ProbeStage
 from penstock.pipeline.limits import OPEN_ROUTERS_MAX, TREE_HOPS_MAX
-from penstock.pipeline.routed_documents import EntryStage, HopStage, WholeRoute, tree_routing
+from penstock.pipeline.routed_documents import (
+    EntryStage,
+    HopStage,
+    RoutedDocument,
+    WholeRoute,
+    tree_routing,
+)
 from penstock.pipeline.router_cache import MATCH_LIST_ALONE, RouterCache, TreeRouting
+from penstock.pipeline.run_config import Mode
 from penstock.routing import (
     ALL_KINDS,
     NO_KINDS,
@@ -42,6 +50,7 @@ from penstock.routing import (
     LocalSubscription,
     Publish,
     Router,
+    RouterCounters,
     Subscribe,
 )
 from penstock.workspace import write_mappings
@@ -556,6 +565,72 @@ def test_failures_of_one_document_are_its_error(
     problem: Any = results.column("error")[0].as_py()
     assert (problem["code"], problem["path"]) == ("internal.error", None)
     assert "injected" in problem["message"]
+
+
+def verifying(tree: str, mode: Mode) -> HopStage:
+    """A stage that verifies the annotations of all documents."""
+    routing = tree_routing(
+        tree, mappings=None, limits=None, kinds=MATCH_LIST_ALONE, verified_share=1.0
+    )
+    return HopStage(routing=routing, at=NOON, config=RunConfig(mode=mode))
+
+
+def falsely_annotated(spark: SparkSession, stage: HopStage) -> pa.RecordBatch:
+    """Two documents that the first router forwards to the second, one of them with the annotations
+    of another one."""
+    contents = [b"<news><item n='1'/></news>", b"<news><item n='3'/></news>"]
+    _, forwards = stage(iter([stage_batch(documents_of(spark, contents), "a")]))
+    to_second = forwards.filter(pc.equal(forwards.column("router"), pa.scalar("b")))
+    changed = pa.array([contents[0], contents[0]], pa.binary())
+    position = to_second.schema.get_field_index("content")
+    return to_second.set_column(position, to_second.schema.field(position), changed)
+
+
+def test_a_document_that_contradicts_its_annotations_is_reported(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    tree = small_tree(spark, tmp_path / "tree", b1="//item[@n > 2]", b2="//item", b3="//x")
+    stage = verifying(tree, "PERMISSIVE")
+    arrived = falsely_annotated(spark, stage)
+    results, _ = replace(stage, hop=1)(iter([arrived]))
+    said = results.column("contradiction").to_pylist()
+    assert said == [None, "the annotations of `a` contradict the document"]
+    matches: Any = results.column("matches").to_pylist()
+    assert [[each["subscription"] for each in row] for row in matches] == [["b2"], ["b2"]]
+    assert results.column("error").null_count == 2, "what was read counts"
+
+
+def test_a_document_that_contradicts_its_annotations_fails_a_fail_fast_job(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    tree = small_tree(spark, tmp_path / "tree", b1="//item[@n > 2]", b2="//item", b3="//x")
+    stage = verifying(tree, "FAILFAST")
+    arrived = falsely_annotated(spark, stage)
+    with pytest.raises(PenstockError, match=r"wire/1 at `b`") as raised:
+        list(replace(stage, hop=1)(iter([arrived])))
+    assert raised.value.code == "routing.annotations"
+    assert raised.value.hint
+
+
+def test_verified_annotations_of_a_job_are_right(spark: SparkSession, tmp_path: Path) -> None:
+    tree = small_tree(spark, tmp_path / "tree", **QUERIES)
+    documents = documents_of(spark, CONTENTS)
+    routed = route_documents(documents, tree, router="b", verified_share=1.0, at=NOON).collect()
+    assert {row.contradiction for row in routed} == {None}
+    assert {row.reading for row in routed} == {"whole"}
+
+
+def test_an_output_that_no_router_has_is_not_ignored() -> None:
+    class Surprising:
+        counters = RouterCounters()
+
+        def receive(self, *_: object) -> tuple[object, ...]:
+            return (object(),)
+
+    arrived: Any = type("Arrived", (), {"as_input": lambda _: None})()
+    surprising: Any = Surprising()
+    with pytest.raises(AssertionError):
+        RoutedDocument().receive(surprising, arrived, NOON)
 
 
 def test_open_routers_are_bounded(spark: SparkSession, tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field, fields, replace
 from datetime import datetime
-from typing import Any, Final
+from typing import Any, Final, assert_never
 
 import pyarrow as pa
 from pyspark.sql import Column, DataFrame
@@ -44,15 +44,24 @@ from penstock.pipeline.shards import ROW
 from penstock.pipeline.worker_heap import freeze_heap
 from penstock.routing import (
     AnnotationKind,
+    AnnotationReport,
     Deliveries,
     Delivery,
+    DigestConfirmation,
+    DigestRequest,
     DocumentRefused,
+    ForwardDiscarded,
     ForwardedDocument,
     MessageReceived,
+    MessageRefused,
+    NeighbourDistrusted,
     Publish,
     Router,
     RouterInput,
+    RouterMessage,
     SendMessage,
+    SubscriptionDelta,
+    SubscriptionSnapshot,
     SubscriptionsSetAside,
 )
 from penstock.workspace.content_digest import content_digest
@@ -83,10 +92,12 @@ ROUTED: Final = pa.schema(
         pa.field("forwards", pa.list_(pa.string())),
         pa.field("error", ERROR_TYPE),
         pa.field("set_aside", pa.list_(pa.string())),
+        pa.field("contradiction", pa.string()),
     ]
 )
 """One row per document and router that received it. ``reading`` is ``whole``, ``part`` or ``none``:
-how much of the document the router read."""
+how much of the document the router read. ``contradiction`` says which annotations proved to be
+wrong when they were verified; what was read counts."""
 
 _INTERNAL: Final = {
     ROW: pa.int64(),
@@ -140,10 +151,12 @@ def route_documents(
         The kinds of annotations that documents carry to the next hop. They save work, and change
         nothing in the result.
     verified_share
-        Share of the documents decided by annotations that are also read and compared.
+        Share of the documents decided by annotations that are also read and compared. The row of
+        a document that contradicts them says so in ``contradiction``: a defect of Penstock, since
+        all annotations are those of the job.
     mode
         ``PERMISSIVE`` returns a refused document with its error, ``DROPMALFORMED`` drops it,
-        ``FAILFAST`` fails the job.
+        ``FAILFAST`` fails the job, as it does at a contradiction.
     at
         Decides which subscriptions have started and not expired; by default the current time.
     limits
@@ -457,6 +470,7 @@ class RoutedDocument:
     forwards: list[tuple[str, ForwardedDocument]] = field(default_factory=list)
     error: DocumentError | None = None
     set_aside: tuple[str, ...] = ()
+    contradiction: str | None = None
     reading: str = "whole"
 
     def receive(self, router: Router, arrived: ArrivedDocument, at: datetime) -> None:
@@ -466,21 +480,41 @@ class RoutedDocument:
             match output:
                 case Deliveries():
                     self.deliveries = output.each()
-                case SendMessage(neighbour=name, message=ForwardedDocument() as forwarded):
-                    self.forwards.append((name, forwarded))
+                case SendMessage(neighbour=name, message=message):
+                    self._send(name, message)
                 case DocumentRefused(dead_letter=letter):
                     self.error = DocumentError(
                         letter.code, letter.message, where=letter.where, report=letter.report
                     )
                 case SubscriptionsSetAside(subscriptions=ids):
                     self.set_aside = ids
-                case _:  # reports of what annotations saved, which are for adaptive routers
-                    pass
+                case NeighbourDistrusted(message=contradiction):
+                    self.contradiction = contradiction
+                case ForwardDiscarded() | MessageRefused():
+                    raise AssertionError(f"links are up, and carry documents only: {output}")
+                case _:
+                    assert_never(output)
         after = router.counters
         if after.not_read > before.not_read:
             self.reading = "none"
         elif after.read_in_part > before.read_in_part:
             self.reading = "part"
+
+    def _send(self, neighbour: str, message: RouterMessage) -> None:
+        match message:
+            case ForwardedDocument():
+                self.forwards.append((neighbour, message))
+            case AnnotationReport():
+                pass  # of what annotations saved, for routers that choose them by that
+            case (
+                DigestRequest()
+                | DigestConfirmation()
+                | SubscriptionSnapshot()
+                | SubscriptionDelta()
+            ):
+                raise AssertionError(f"interests do not change: {message}")
+            case _:
+                assert_never(message)
 
 
 class _RoutedColumns:
@@ -502,11 +536,14 @@ class _RoutedColumns:
         self._routed.append(routed)
 
     def raise_first_error(self) -> None:
-        """Raise the error of the first document that was refused."""
+        """Raise the error of the first document that was refused or contradicts annotations."""
         for arrived, routed in zip(self._arrived, self._routed, strict=True):
             if routed.error is not None:
                 message = f"{arrived.document}: {routed.error.message}"
                 raise DocumentError(routed.error.code, message, where=routed.error.where)
+            if routed.contradiction is not None:
+                message = f"{arrived.document} at `{arrived.router}`: {routed.contradiction}"
+                raise error("routing.annotations", message)
 
     @property
     def errors(self) -> pa.StructArray:
@@ -532,6 +569,7 @@ class _RoutedColumns:
             "set_aside": pa.array(
                 [list(each.set_aside) or None for each in routed], pa.list_(pa.string())
             ),
+            "contradiction": pa.array([each.contradiction for each in routed], pa.string()),
             "bytes": byte_lengths(documents.column("content")),
             CONTENT_DIGEST.name: pa.array(
                 [

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from time import thread_time_ns
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, assert_never
 from zlib import crc32
 
 from penstock.documents import Document
@@ -652,6 +652,8 @@ class RouterEngine:
                     self._effects.append(Distrusted(name))
                 case MessageRefused(neighbour=name, code=code, message=text):
                     self._report(name, code, text)
+                case _:
+                    assert_never(output)
         return outputs
 
     def _report(self, neighbour: str, code: str, message: str) -> None:
