@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from penstock.errors import PenstockError
 from penstock.language.updates.ast import Name
-from penstock.sync import Client, Outcome, SyncSubscription
+from penstock.sync import Client, Outcome, Server, StoredState, SyncSubscription
 from penstock.sync.document_tree import DocumentTree, NewNode, NodeId, NodeKind, Place
 from penstock.sync.messages import SubmittedStatement, SyncRequest
 from penstock.sync.operations import Insert, Rename, SetAttribute
@@ -57,6 +56,49 @@ def test_equal_values_are_no_conflict() -> None:
     net.check()
 
 
+def test_equal_values_have_two_authors_who_are_overwritten() -> None:
+    """The later author of the value was not told."""
+    net = Neighbourhood(DOCUMENT, one="/*", two="/*", three="/*")
+    net["two"].update("//b/*!update('same')")
+    net["one"].update("//b/*!update('same')")
+    net["three"].update("//b/*!update('other')")
+    net.push("one", "two", "three")
+    assert b"<b>other</b>" in net.document
+    for name in ("one", "two"):
+        assert told(net, name) == [(Outcome.OVERWRITTEN, 1, "three")]
+    net.check()
+
+
+def test_the_authors_of_a_value_survive_a_restart_of_the_server() -> None:
+    """The log had no effect of a value that was there already."""
+    server = Server.of_document(DOCUMENT)
+    checkpoint = server.take_changes().checkpoint
+    assert checkpoint is not None
+    state = StoredState(checkpoint)
+    clients = {name: Client(name, SyncSubscription("/*")) for name in ("one", "two", "three")}
+
+    def exchange(*names: str) -> None:
+        for name in names:
+            server.receive(clients[name].request())
+        messages = server.round()
+        state.write(server.take_changes())
+        for message in messages:
+            if message.client in names:
+                clients[message.client].receive(message)
+
+    exchange(*clients)
+    for name in ("one", "two"):
+        clients[name].update("//b/*!update('same')")
+        exchange(name)
+    clients["three"].update("//b/*!update('other')")
+    server = Server(state)
+    exchange("three")
+    exchange("one", "two")
+    for name in ("one", "two"):
+        (report,) = clients[name].take_reports()
+        assert (report.outcome, report.by) == (Outcome.OVERWRITTEN, "three")
+
+
 def test_a_delete_is_undone_when_a_later_change_needs_the_node() -> None:
     net = two()
     net["one"].update("/r/a!delete()")
@@ -64,48 +106,6 @@ def test_a_delete_is_undone_when_a_later_change_needs_the_node() -> None:
     net.push("one", "two")
     assert net.document == b"<r><a><b>two</b><c>2</c></a><d></d></r>"
     assert told(net, "one") == [(Outcome.UNDONE, 1, "two")]
-    net.check()
-
-
-def test_a_delete_is_undone_by_its_author_after_the_server_decided_it() -> None:
-    net = Neighbourhood(b"<r><a><b>1</b></a></r>", one="/*", two="/*")
-    net["one"].update("//b/*!update('2')")
-    net["one"].update("//b!delete()")
-    net.push("one", "two")
-    assert net.document == b"<r><a></a></r>"
-    assert net["one"].undo() == 2
-    # The cache does not have the content, so neither can the statement before be undone yet.
-    for action in (net["one"].undo, net["one"].redo):
-        with pytest.raises(PenstockError, match="synchronise first") as refused:
-            action()
-        assert refused.value.code == "sync.undo"
-    net.push("one", "two")
-    assert net.document == b"<r><a><b>2</b></a></r>"
-    assert told(net, "one") == told(net, "two") == []
-    net.check()
-    assert net["one"].undo() == 1
-    net.push("one", "two")
-    assert net.document == b"<r><a><b>1</b></a></r>"
-    net["one"].redo()
-    net["one"].redo()
-    net.push("one", "two")
-    assert net.document == b"<r><a></a></r>"
-    net.check()
-
-
-def test_an_undone_deletion_stays_pending_across_a_restart_of_the_client() -> None:
-    net = Neighbourhood(b"<r><a/><b/></r>", one="/*")
-    net["one"].update("/r/a!delete()")
-    net.push("one")
-    net["one"].undo()
-    restored = Client.restore(net["one"].state())
-    assert [each.operations for each in restored.pending] == [
-        each.operations for each in net["one"].pending
-    ]
-    net["one"].update("/r/b!insert(c)")
-    net.push("one")
-    assert net.document == b"<r><a></a><b><c></c></b></r>"
-    assert told(net, "one") == []
     net.check()
 
 

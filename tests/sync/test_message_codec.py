@@ -83,6 +83,7 @@ STATEMENTS = st.builds(
     base=NUMBERS,
     operations=st.lists(OPERATIONS, min_size=1, max_size=3).map(tuple),
     text=TEXTS,
+    unseen=st.lists(IDENTITIES, max_size=2).map(tuple),
 )
 SUBSCRIPTIONS = st.sampled_from(
     [
@@ -184,6 +185,15 @@ def test_earlier_releases_decode_clones_without_reports() -> None:
     message = b"PSM\x01" + msgspec.msgpack.encode([(*fields, (), 6)])
     assert encode_messages((unreported,)) == message
     assert decode_messages(message) == (unreported,)
+
+
+def test_statements_from_before_they_had_unseen_nodes_are_decoded() -> None:
+    """And earlier releases decode those without."""
+    statement = SubmittedStatement(number=1, base=2, operations=(Delete("0.1"),), text="t")
+    request = SyncRequest(client="x", replica=1, version=2, epoch=0, statements=(statement,))
+    fields = ("SubmittedStatement", 1, 2, [("Delete", "0.1")], "t")
+    assert encode_request(request) == encoded("SyncRequest", "x", 1, 2, 0, [fields], None)
+    assert decode_request(encode_request(request)) == request
 
 
 @given(REQUESTS, st.data())

@@ -14,13 +14,12 @@ from penstock.sync.client_state import ClientState, UndoableStatement
 from penstock.sync.client_transitions import CLIENT_TRANSITIONS, ClientInput, ClientStatus
 from penstock.sync.conflicts import touched
 from penstock.sync.document_tree import DOCUMENT, DocumentTree, NodeId
-from penstock.sync.inverses import inverse
+from penstock.sync.inverses import inverse, repetition
 from penstock.sync.limits import (
     PENDING_STATEMENTS_MAX,
     REQUEST_STATEMENTS_MAX,
     STATEMENT_NODES_MAX,
     STATEMENT_TEXT_CHARACTERS_MAX,
-    UNDO_STATEMENTS_MAX,
 )
 from penstock.sync.messages import (
     CloneAgain,
@@ -32,11 +31,12 @@ from penstock.sync.messages import (
     SyncRequest,
     UpdateMessage,
 )
-from penstock.sync.operations import Operation, Restore, apply, needed
+from penstock.sync.operations import Operation, apply
 from penstock.sync.reports import Outcome, Report
 from penstock.sync.resolution import resolve
 from penstock.sync.statement_work import StatementWork
 from penstock.sync.subscription import SyncSubscription
+from penstock.sync.undo_history import UndoHistory
 
 
 class Client:
@@ -85,11 +85,11 @@ class Client:
         self._next_number = 1
         self._sent_number = 0
         self._pending: list[SubmittedStatement] = []
-        self._undoable: list[UndoableStatement] = []
-        self._redoable: list[UndoableStatement] = []
+        self._undo_history = UndoHistory()
         self._reports: list[Report] = []
         self._suspended: set[tuple[int, NodeId]] = set()
-        """Statements and nodes of suspended operations that were reported."""
+        """Statements and nodes of operations that the cache lacks the nodes for, and that were
+        reported or made so."""
 
     # State
 
@@ -112,8 +112,8 @@ class Client:
             sent_number=self._sent_number,
             base=base,
             pending=tuple(self._pending),
-            undoable=tuple(self._undoable),
-            redoable=tuple(self._redoable),
+            undoable=tuple(self._undo_history.undoable),
+            redoable=tuple(self._undo_history.redoable),
             reports=tuple(self._reports),
             incarnation=self._incarnation,
         )
@@ -135,8 +135,7 @@ class Client:
         client._sent_number = state.sent_number
         client._tree = DocumentTree.from_snapshot(state.base)
         client._pending = list(state.pending)
-        client._undoable = list(state.undoable)
-        client._redoable = list(state.redoable)
+        client._undo_history = UndoHistory(state.undoable, state.redoable)
         client._apply_pending()
         client._reports = list(state.reports)
         return client
@@ -309,25 +308,24 @@ class Client:
         numbers without gaps. Statements with new numbers are not withdrawn by :meth:`undo`.
         """
         first = self._pending[0].number if self._pending else self._next_number
-        about = {each.number: touched(each.operations[0]) for each in self._undoable}
+        lost = range(decided + 1, first)
+        about = {each.number: touched(each.operations[0]) for each in self._undo_history.undoable}
         reason = "the server was restored from an older state, which does not have the statement"
         self._reports += [
             Report(Outcome.LOST, number, about.get(number, DOCUMENT), "", reason)
-            for number in range(max(decided + 1, first - PENDING_STATEMENTS_MAX), first)
+            for number in lost[-PENDING_STATEMENTS_MAX:]
         ]
         self._pending = [
             replace(each, base=min(each.base, shared_version)) for each in self._pending
         ]
-        if first <= decided + 1:
-            return
-        self._pending = [
-            replace(each, number=number)
-            for number, each in enumerate(self._pending, start=decided + 1)
-        ]
-        self._next_number = decided + 1 + len(self._pending)
-        self._sent_number = self._next_number - 1
-        self._undoable = [replace(each, number=0) for each in self._undoable]
-        self._redoable = [replace(each, number=0) for each in self._redoable]
+        if lost:
+            self._pending = [
+                replace(each, number=each.number - len(lost)) for each in self._pending
+            ]
+            self._suspended = {(number - len(lost), node) for number, node in self._suspended}
+            self._next_number = decided + 1 + len(self._pending)
+            self._sent_number = self._next_number - 1
+            self._undo_history.forget_numbers(lost)
 
     def _advance(self, message: UpdateMessage) -> None:
         if message.epoch != self._epoch and self._requested is None:
@@ -358,8 +356,7 @@ class Client:
                 try:
                     apply(operation, self._tree)
                 except PenstockError as refused:
-                    if not self._is_restored_by_server(operation):
-                        self._suspend(statement, operation, refused)
+                    self._suspend(statement, operation, refused)
 
     def _suspend(
         self, statement: SubmittedStatement, operation: Operation, refused: PenstockError
@@ -436,8 +433,7 @@ class Client:
             raise
         undone = self._inverses(operations, before)
         number = self._append(operations, text)
-        self._redoable.clear()
-        self._remember(UndoableStatement(number, operations, undone, text))
+        self._undo_history.made(UndoableStatement(number, operations, undone, text))
         return number
 
     def new_identity(self) -> NodeId:
@@ -463,18 +459,21 @@ class Client:
             apply(operation, self._tree)
         return tuple(reversed(inverses))
 
-    def _append(self, operations: tuple[Operation, ...], text: str) -> int:
+    def _append(
+        self, operations: tuple[Operation, ...], text: str, unseen: tuple[NodeId, ...] = ()
+    ) -> int:
         number = self._next_number
         self._next_number += 1
-        text = text[:STATEMENT_TEXT_CHARACTERS_MAX]
         self._pending.append(
-            SubmittedStatement(number=number, base=self._version, operations=operations, text=text)
+            SubmittedStatement(
+                number=number,
+                base=self._version,
+                operations=operations,
+                text=text[:STATEMENT_TEXT_CHARACTERS_MAX],
+                unseen=unseen,
+            )
         )
         return number
-
-    def _remember(self, done: UndoableStatement) -> None:
-        self._undoable.append(done)
-        del self._undoable[:-UNDO_STATEMENTS_MAX]
 
     # Undo and redo
 
@@ -482,83 +481,82 @@ class Client:
         """Undoes the client's last statement that is not undone; returns its number.
 
         A statement that was not sent is withdrawn; otherwise a statement that undoes it becomes
-        pending. What a deletion removed that the server has decided already is in the cache again
-        with the server's answer.
+        pending. What the cache does not have any more, such as what a deletion removed that the
+        server has decided already, is undone by the server, and is in the cache with its answer.
+
+        Raises
+        ------
+        PenstockError
+            ``sync.undo``: there is none. ``sync.pending``, ``update.limit``: a limit is exceeded;
+            it can be undone later.
         """
         self._require_cache()
-        if not self._undoable:
-            raise error("sync.undo", "there is no statement to undo")
-        self._require_restored(self._undoable[-1].inverse)
-        done = self._undoable.pop()
+        done = self._undo_history.last
         last = self._pending[-1] if self._pending else None
         if last is not None and last.number == done.number > self._sent_number:
             self._pending.pop()
             self._next_number = done.number
             self._rebuild()
-            self._redoable.append(UndoableStatement(0, done.operations, done.inverse, done.text))
+            self._undo_history.undone(replace(done, number=0))
             return done.number
-        number, operations, redo = self._perform(done.inverse, f"undo {done.text}")
-        self._redoable.append(UndoableStatement(number, redo, operations, done.text))
+        again = tuple(map(repetition, done.operations))
+        number, redo = self._perform(done.inverse, again, f"undo {done.text}")
+        self._undo_history.undone(UndoableStatement(number, redo, done.inverse, done.text))
         return done.number
 
     def redo(self) -> int:
-        """Does what was undone last again; returns the number of the new statement."""
+        """Does what was undone last again; returns the number of the new statement.
+
+        Raises
+        ------
+        PenstockError
+            As :meth:`undo`.
+        """
         self._require_cache()
-        if not self._redoable:
-            raise error("sync.undo", "there is nothing to do again")
-        self._require_restored(self._redoable[-1].operations)
-        undone = self._redoable.pop()
-        number, operations, back = self._perform(undone.operations, undone.text)
-        self._remember(UndoableStatement(number, operations, back, undone.text))
+        undone = self._undo_history.last_undone
+        number, back = self._perform(undone.operations, undone.inverse, undone.text)
+        self._undo_history.redone(UndoableStatement(number, undone.operations, back, undone.text))
         return number
 
     def _perform(
-        self, wanted: Sequence[Operation], text: str
-    ) -> tuple[int, tuple[Operation, ...], tuple[Operation, ...]]:
-        """Makes a statement of those operations that can be applied; returns its number, them, and
-        what undoes them."""
+        self, operations: tuple[Operation, ...], back: tuple[Operation, ...], text: str
+    ) -> tuple[int, tuple[Operation, ...]]:
+        """Makes a statement of operations; returns its number and what undoes it.
+
+        Those that the cache lacks the nodes for are submitted all the same: the server has the
+        nodes, unless somebody deleted them, which it reports.
+
+        Parameters
+        ----------
+        operations
+            The operations.
+        back
+            What undoes them if the cache cannot tell how the document is before them.
+        text
+            Of the statement.
+        """
         self._require_room()
         before = self._tree_version
         self._begin_statement()
-        applied: list[Operation] = []
         inverses: list[Operation] = []
+        suspended: list[NodeId] = []
         work = StatementWork(self._tree, STATEMENT_NODES_MAX)
-        for operation in wanted:
+        for operation in operations:
             try:
                 work.add(operation)
             except PenstockError:
                 self._tree.undo_after(before)
                 raise
             try:
-                back = inverse(operation, self._tree)
+                undoing = inverse(operation, self._tree)
                 apply(operation, self._tree)
+                inverses.append(undoing)
             except PenstockError:
-                if not self._is_restored_by_server(operation):
-                    continue
-            applied.append(operation)
-            inverses.append(back)
-        if not applied:
-            raise error("sync.undo", "what the statement changed does not exist any more")
-        return self._append(tuple(applied), text), tuple(applied), tuple(reversed(inverses))
-
-    def _is_restored_by_server(self, operation: Operation) -> bool:
-        """Whether an operation restores what the cache does not have any more, but the server."""
-        return isinstance(operation, Restore) and not self._tree.exists(operation.node)
-
-    def _require_restored(self, wanted: Sequence[Operation]) -> None:
-        """Raises if all that operations refer to may be what the server is going to restore."""
-        is_waiting = any(
-            self._is_restored_by_server(operation)
-            for statement in self._pending
-            for operation in statement.operations
-        )
-        if is_waiting and not any(self._is_applicable(operation) for operation in wanted):
-            message = "the server has not restored yet what was deleted: synchronise first"
-            raise error("sync.undo", message)
-
-    def _is_applicable(self, operation: Operation) -> bool:
-        nodes = needed(operation) or (touched(operation),)
-        return isinstance(operation, Restore) or all(map(self._tree.exists, nodes))
+                suspended.append(touched(operation))
+        unseen = dict.fromkeys(node for node in suspended if not self._tree.exists(node))
+        number = self._append(operations, text, tuple(unseen))
+        self._suspended.update((number, node) for node in suspended)
+        return number, back if suspended else tuple(reversed(inverses))
 
     def _rebuild(self) -> None:
         """Applies what is pending to the base again."""

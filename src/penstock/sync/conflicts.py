@@ -10,7 +10,7 @@ operation.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field, replace
 from typing import Final, TypeAlias
 
@@ -85,19 +85,33 @@ def touched(operation: Operation) -> NodeId:
             return node
 
 
+def is_in_effect(operation: Operation, tree: DocumentTree) -> bool:
+    """Whether an operation that sets something would change nothing."""
+    match operation:
+        case SetValue(node, value):
+            return tree.node(node).value == value
+        case Rename(node, name):
+            return tree.node(node).name == name
+        case SetAttribute(node, name, value):
+            is_element = tree.node(node).kind is NodeKind.ELEMENT
+            return is_element and attribute_value(tree, node, name) == value
+        case _:
+            return False
+
+
 class History:
     """Who deleted and who set what, within the log."""
 
     def __init__(self) -> None:
         self.deletions: dict[NodeId, list[Author]] = {}
         """Who deleted a node that is deleted."""
-        self.writers: dict[tuple[NodeId, Aspect], Author] = {}
-        """Who set an aspect of a node last."""
+        self.writers: dict[tuple[NodeId, Aspect], tuple[Author, ...]] = {}
+        """Who set an aspect of a node to what it is."""
         self.changes: dict[NodeId, list[Author]] = {}
         """Who changed a node, in order; deletions are no changes."""
 
-    def record(self, effect: Operation, author: Author) -> None:
-        """An effect was applied."""
+    def record(self, effect: Operation, author: Author, *, was_there: bool = False) -> None:
+        """An effect was applied, or counts as applied because it was there already."""
         if isinstance(effect, Delete):
             self.deletions.setdefault(effect.node, []).append(author)
         else:
@@ -108,7 +122,8 @@ class History:
             self.deletions.pop(effect.node, None)
         aspect = aspect_of(effect)
         if aspect is not None:
-            self.writers[aspect] = author
+            earlier = self.writers.get(aspect, ()) if was_there else ()
+            self.writers[aspect] = (*earlier, author)
 
     def forget(self, version: int) -> None:
         """Drops what happened up to a version."""
@@ -119,7 +134,9 @@ class History:
             if authors[0].version > version
         }
         self.writers = {
-            key: author for key, author in self.writers.items() if author.version > version
+            key: tuple(author for author in authors if author.version > version)
+            for key, authors in self.writers.items()
+            if authors[-1].version > version
         }
         for node, authors in list(self.changes.items()):
             later = [author for author in authors if author.version > version]
@@ -177,6 +194,7 @@ class StatementDecider:
             self._history,
             author,
             statement.base,
+            frozenset(statement.unseen),
             replicas,
             self._changes,
             work,
@@ -201,6 +219,7 @@ class _StatementRun:
     history: History
     author: Author
     base: int
+    unseen: frozenset[NodeId]
     replicas: frozenset[int]
     changes: list[Change]
     work: StatementWork
@@ -257,7 +276,9 @@ class _StatementRun:
         self._reveal(hidden)
         try:
             effect = self._concrete(operation)
-            if not self._is_there(effect):
+            if is_in_effect(effect, self.tree):
+                self._record(effect, was_there=True)
+            else:
                 self._tell_overwritten(effect)
                 self._apply(effect)
         except Refused:
@@ -278,7 +299,15 @@ class _StatementRun:
         hidden = self.tree.hidden_by(node)
         if node not in hidden:
             return
+        deleters = self.history.deletions[node]
+        others = [each for each in deleters if each.client != self.author.client]
+        if len(others) == len(deleters):
+            # The author's own deletion was undone before.
+            raise Refused(Outcome.REFUSED, node, "another client deleted the node")
         self._reveal(each for each in hidden if each != node)
+        for deleter in others:
+            reason = "another client, who had deleted the same, undid that"
+            self._tell(deleter, Outcome.UNDONE, node, self.author.client, reason)
         self._apply(operation)
 
     def _exists(self, node: NodeId) -> bool:
@@ -313,6 +342,10 @@ class _StatementRun:
         """Whether the base of this statement's author holds another's operation."""
         return other.version <= self.base or other.client == self.author.client
 
+    def _has_seen(self, other: Author, is_unseen: bool) -> bool:
+        """The same, about nodes that the author's cache may not have had."""
+        return other.client == self.author.client if is_unseen else self._knows(other)
+
     def _concrete(self, operation: Operation) -> Operation:
         """The operation with the content that the server has now."""
         if not isinstance(operation, CopyAttribute):
@@ -329,19 +362,6 @@ class _StatementRun:
         except PenstockError as refused:
             raise Refused(Outcome.REFUSED, node, refused.message) from None
 
-    def _is_there(self, effect: Operation) -> bool:
-        """Whether the effect of setting something is there already."""
-        match effect:
-            case SetValue(node, value):
-                return self.tree.node(node).value == value
-            case Rename(node, name):
-                return self.tree.node(node).name == name
-            case SetAttribute(node, name, value):
-                element = self.tree.node(node)
-                return element.kind is NodeKind.ELEMENT and self._attribute(node, name) == value
-            case _:
-                return False
-
     def _apply(self, effect: Operation) -> None:
         try:
             change = apply_observed(effect, self.tree, apply)
@@ -350,17 +370,22 @@ class _StatementRun:
             raise Refused(outcome, touched(effect), refused.message) from None
         if isinstance(effect, Insert | Move | Copy):
             effect = replace(effect, place=self.tree.recorded_place(touched(effect)))
-        self.decision.effects.append(effect)
-        self.history.record(effect, self.author)
+        self._record(effect)
         if change is not None:
             self.changes.append(change)
 
+    def _record(self, effect: Operation, *, was_there: bool = False) -> None:
+        self.decision.effects.append(effect)
+        self.history.record(effect, self.author, was_there=was_there)
+
     def _tell_overwritten(self, effect: Operation) -> None:
         aspect = aspect_of(effect)
-        writer = None if aspect is None else self.history.writers.get(aspect)
-        if writer is not None and not self._knows(writer):
-            reason = "another client, who did not know it, set the same later"
-            self._tell(writer, Outcome.OVERWRITTEN, touched(effect), self.author.client, reason)
+        writers = () if aspect is None else self.history.writers.get(aspect, ())
+        node = touched(effect)
+        for writer in writers:
+            if not self._has_seen(writer, node in self.unseen):
+                reason = "another client, who did not know it, set the same later"
+                self._tell(writer, Outcome.OVERWRITTEN, node, self.author.client, reason)
 
     def tell_deleted_under(self) -> None:
         """Tells the authors of unknown operations inside the subtrees that the statement deleted.
@@ -371,11 +396,13 @@ class _StatementRun:
         """
         if not self.deleted:
             return
+        unseen = self.deleted & self.unseen
+        is_unseen: dict[NodeId, bool] = {}
         unknown = [
             (author, node)
             for node in self._changed_and_deleted()
             for author in self.history.changes[node]
-            if not self._knows(author)
+            if not self._has_seen(author, self._is_inside(node, unseen, is_unseen))
         ]
         for author, node in sorted(unknown, key=lambda each: each[0].version):
             reason = "another client, who did not know it, deleted the node"
@@ -389,23 +416,25 @@ class _StatementRun:
         is_covered: dict[NodeId, bool] = {}
         for top in sorted(self.deleted):
             parent = self.tree.parent(top)
-            if parent is not None and self._is_deleted(parent, is_covered):
+            if parent is not None and self._is_inside(parent, self.deleted, is_covered):
                 continue  # It is listed with the one above it.
             count_max = len(changed) - len(deleted) + 1
             deleted.update(dict.fromkeys(self.tree.present_subtree(top, count_max)))
             if len(deleted) > len(changed):
                 is_inside: dict[NodeId, bool] = {}
-                return [node for node in changed if self._is_deleted(node, is_inside)]
+                return [node for node in changed if self._is_inside(node, self.deleted, is_inside)]
         return [node for node in deleted if node in changed]
 
-    def _is_deleted(self, node: NodeId, known: dict[NodeId, bool]) -> bool:
-        """Whether the statement deleted the node or one above it."""
+    def _is_inside(self, node: NodeId, tops: Collection[NodeId], known: dict[NodeId, bool]) -> bool:
+        """Whether a node is one of others or below one; ``known`` has what was found about them."""
+        if not tops:
+            return False
         path: list[NodeId] = []
         at: NodeId | None = node
-        while at is not None and at not in known and at not in self.deleted:
+        while at is not None and at not in known and at not in tops:
             path.append(at)
             at = self.tree.parent(at)
-        found = at is not None and (at in self.deleted or known[at])
+        found = at is not None and (at in tops or known[at])
         known.update(dict.fromkeys(path, found))
         return found
 

@@ -1,4 +1,4 @@
-"""The inverse of an operation, which undoes it."""
+"""The inverse of an operation, which undoes it, and its repetition, which does it again."""
 
 from __future__ import annotations
 
@@ -37,6 +37,17 @@ def inverse(operation: Operation, tree: DocumentTree) -> Operation:
             return Rename(node, tree.node(node).name)
         case SetAttribute(node, name) | CopyAttribute(_, name, node):
             return SetAttribute(node, name, attribute_value(tree, node, name))
+
+
+def repetition(operation: Operation) -> Operation:
+    """The operation that does another again, which was undone: nodes are created once."""
+    match operation:
+        case Insert(nodes):
+            return Restore(nodes[0].id)
+        case Copy():
+            return Restore(operation.top)
+        case _:
+            return operation
 
 
 def place_of(tree: DocumentTree, node: NodeId) -> Place:

@@ -41,6 +41,7 @@ FORMAT_VERSION: Final = 1
 _LENGTHS: Final[Mapping[tuple[type, str], int]] = {
     (SyncRequest, "statements"): REQUEST_STATEMENTS_MAX,
     (SubmittedStatement, "operations"): STATEMENT_OPERATIONS_MAX,
+    (SubmittedStatement, "unseen"): STATEMENT_OPERATIONS_MAX,
     (Insert, "nodes"): INSERTED_NODES_MAX,
     (NewNode, "attributes"): NODE_ATTRIBUTES_MAX,
     (NewNode, "declarations"): NODE_ATTRIBUTES_MAX,
@@ -58,6 +59,7 @@ _ADDED: Final = (
     (CloneAnswer, "incarnation"),
     (CloneAnswer, "shared_version"),
     (SyncRequest, "incarnation"),
+    (SubmittedStatement, "unseen"),
     (UpdateMessage, "incarnation"),
     (LogEntry, "incarnation"),
     (ClientState, "incarnation"),

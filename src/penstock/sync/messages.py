@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from penstock.errors import error
+from penstock.sync.document_tree import NodeId
 from penstock.sync.limits import (
     CLIENT_NAME_CHARACTERS_MAX,
     INSERTED_NODES_MAX,
@@ -29,6 +30,9 @@ class SubmittedStatement:
     operations: tuple[Operation, ...]
     text: str = ""
     """As the author wrote it; for people."""
+    unseen: tuple[NodeId, ...] = ()
+    """Nodes that the statement changes although the author's cache does not have them: it undoes an
+    earlier one. What others did with them is not known to the author, whatever the base."""
 
     def __post_init__(self) -> None:
         _check_number(self.number, 1)

@@ -8,7 +8,13 @@ from typing import Final, Protocol
 
 from penstock.errors import error
 from penstock.sync.affected_search import AffectedSearch, IndexedClients
-from penstock.sync.conflicts import Author, History, StatementDecider, touched
+from penstock.sync.conflicts import (
+    Author,
+    History,
+    StatementDecider,
+    is_in_effect,
+    touched,
+)
 from penstock.sync.document_tree import DOCUMENT, DocumentTree, View
 from penstock.sync.limits import (
     CLIENTS_MAX,
@@ -169,8 +175,10 @@ class Server:
         for effect in entry.effects:
             # A deletion that repeats one from before the checkpoint has no effect.
             if not isinstance(effect, Delete) or self._tree.exists(effect.node):
-                apply(effect, self._tree)
-                self._history.record(effect, author)
+                was_there = is_in_effect(effect, self._tree)
+                if not was_there:
+                    apply(effect, self._tree)
+                self._history.record(effect, author, was_there=was_there)
         self._log.append(entry)
 
     def _subscribe(self, record: ClientRecord) -> None:
