@@ -18,6 +18,7 @@ from penstock.routing import (
     AnnotationKind,
     AnnotationOptions,
     AnnotationReport,
+    AnnotationsChanged,
     Deliveries,
     ForwardedDocument,
     LinkUp,
@@ -302,6 +303,26 @@ def test_the_truth_passes_verification() -> None:
     counters = pair.second.counters
     assert 5 < counters.verified_annotations < 35
     assert counters.verified_annotations + counters.not_read == 40
+
+
+def test_a_report_of_other_annotations_has_nothing_of_the_earlier_ones() -> None:
+    pair = Pair(["/a[b]"])
+    reports: list[AnnotationReport] = []
+
+    def route(numbers: range) -> None:
+        for number in numbers:
+            outputs = pair.route(document(b"<a><b/></a>", number=number))
+            sent = [each.message for each in outputs if isinstance(each, SendMessage)]
+            reports.extend(each for each in sent if isinstance(each, AnnotationReport))
+
+    route(range(ANNOTATION_REPORT_DOCUMENTS // 2))
+    assert pair.second.counters.not_read == ANNOTATION_REPORT_DOCUMENTS // 2
+    for router in (pair.first, pair.second):
+        router.receive(AnnotationsChanged(options=fixed(AnnotationKind.NEGATIVE_DATA)), NOW)
+    route(range(1_000, 1_000 + ANNOTATION_REPORT_DOCUMENTS))
+    (report,) = reports
+    assert report.documents == ANNOTATION_REPORT_DOCUMENTS
+    assert report.bytes_not_read[AnnotationKind.MATCH_LIST] == 0
 
 
 # Each kind by itself

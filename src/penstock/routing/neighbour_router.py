@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from penstock.errors import error
 from penstock.routing.aggregate_delta import AggregateDelta, AggregateReplica
 from penstock.routing.annotation_gain import ReceivedGain
+from penstock.routing.annotation_kinds import AnnotationOptions
 from penstock.routing.forward_queue import ForwardQueue
 from penstock.routing.limits import RouterLimits
 from penstock.routing.neighbour_annotator import NeighbourAnnotator
@@ -94,6 +95,11 @@ class NeighbourRouter:
         """The neighbour proved who it is, or did not."""
         self.is_authenticated = is_authenticated
         self.is_trusted = is_authenticated and not self._is_distrusted
+
+    def use_annotations(self, options: AnnotationOptions) -> None:
+        """From now on, make other annotations, and report only what those from now on saved."""
+        self.annotator.use(options)
+        self.received_gain = ReceivedGain()
 
     def distrust(self) -> None:
         """The neighbour's annotations proved to be wrong; they are not used any more."""

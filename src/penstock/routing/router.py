@@ -408,7 +408,7 @@ class Router:
                 self._annotations = options
                 self._decider.use(options)
                 for neighbour in self._neighbours.values():
-                    neighbour.annotator.use(options)
+                    neighbour.use_annotations(options)
                 return ()
 
     def _neighbour(self, name: str) -> NeighbourRouter:

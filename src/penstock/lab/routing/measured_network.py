@@ -8,7 +8,7 @@ system call, it is several percent of a hop.
 
 from __future__ import annotations
 
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -77,6 +77,18 @@ class Measurement:
     """By distance from the publisher."""
 
     deliveries: int = 0
+    wanted: Counter[str] = field(default_factory=Counter)
+    """Documents that each router delivered to its own subscribers."""
+
+    @property
+    def documents(self) -> int:
+        """Published documents."""
+        return self.at(0).documents
+
+    @property
+    def forwards(self) -> int:
+        """Documents that crossed a link, at all distances."""
+        return sum(hop.documents for hop in self.hops[1:])
 
     @property
     def nanoseconds(self) -> int:
@@ -198,6 +210,7 @@ class MeasuredNetwork:
             hop.content_bytes += len(document.content)
             hop.annotation_bytes += len(annotations)
             measured.deliveries += len(subscribers)
+            measured.wanted[receiver] += bool(subscribers)
             for neighbour, report in control:
                 self._settle([(neighbour, MessageReceived(neighbour=receiver, message=report))])
 

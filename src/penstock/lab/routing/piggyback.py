@@ -6,8 +6,11 @@ The paper reports one figure, a factor of 2, without the parameters behind it.
 from __future__ import annotations
 
 import statistics
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from operator import attrgetter
 from pathlib import Path
+from typing import Final
 
 from penstock.lab.bench.machine_description import this_machine
 from penstock.lab.bench.report import Progress
@@ -25,12 +28,32 @@ from penstock.lab.routing.piggyback_settings import (
 )
 from penstock.lab.routing.transport import transport_seconds
 from penstock.lab.workload import workload
+from penstock.routing import AnnotationKind
 from penstock.routing.limits import AGGREGATE_NODES_MAX
 
 PAPER_SPEEDUP = 2
 """The factor by which annotations outperform the conventional method in the paper."""
 
 Runs = RunStore[Setting, dict[str, Compared]]
+
+
+@dataclass(frozen=True, slots=True)
+class Varied:
+    """Networks that differ in one property."""
+
+    key: str
+    """The key of their table."""
+
+    title: str
+    column: str
+    """The name of the property."""
+
+    label: str
+    """What the property is, for a plot."""
+
+    values: Sequence[float]
+    settings: Sequence[Setting]
+    """The network with each value."""
 
 
 class Experiment:
@@ -61,12 +84,16 @@ class Experiment:
         percent: float | None = None,
     ) -> Setting:
         """A setting of this scale."""
-        is_large = routers * per_router >= self.scale.large_from
+        documents = self.scale.documents
+        if percent is not None:
+            documents = self.scale.selective_documents
+        elif routers * per_router >= self.scale.large_from:
+            documents = self.scale.large_documents
         return Setting(
             shape=shape,
             routers=routers,
             per_router=per_router,
-            documents=self.scale.large_documents if is_large else self.scale.documents,
+            documents=documents,
             repeats=self.scale.repeats,
             pool=self.scale.pool,
             bound=bound,
@@ -80,6 +107,7 @@ class Experiment:
             dict.fromkeys(
                 (
                     *(self._with_bound(bound) for bound in self._bounds().values()),
+                    *map(self._with_bound, scale.bounds),
                     *(self.setting("chain", each, scale.per_router) for each in scale.lengths),
                     *(
                         self.setting("tree", 2**depth - 1, scale.per_tree_router)
@@ -100,7 +128,7 @@ class Experiment:
             self._runs(setting)
 
     def _bounds(self) -> dict[str, int]:
-        return {"complete": AGGREGATE_NODES_MAX, "merged": self.scale.merged_nodes}
+        return {"complete": AGGREGATE_NODES_MAX, "merged": self.scale.bounds[0]}
 
     def _with_bound(self, bound: int) -> Setting:
         return self.setting("chain", 4, self.scale.per_router, bound=bound)
@@ -123,52 +151,103 @@ class Experiment:
             ),
             (
                 f"{self.scale.per_router} subscriptions a router; merged: a bound of"
-                f" {self.scale.merged_nodes:,} pattern nodes.",
+                f" {self.scale.bounds[0]:,} pattern nodes.",
                 *_NOTES,
             ),
         )
 
-    def by_length(self) -> ResultTable:
+    def by_length(self) -> Varied:
         """Chains of routers."""
-        settings = [
-            self.setting("chain", length, self.scale.per_router) for length in self.scale.lengths
-        ]
-        return self._speedups(
-            "length",
-            "Chains of routers",
-            "routers",
-            [(setting.routers, *self._both(setting)) for setting in settings],
-            "routers from publisher to the end",
-        )
+        lengths = self.scale.lengths
+        settings = [self.setting("chain", length, self.scale.per_router) for length in lengths]
+        label = "routers from publisher to the end"
+        return Varied("length", "Chains of routers", "routers", label, lengths, settings)
 
-    def by_tree(self) -> ResultTable:
+    def by_tree(self) -> Varied:
         """Complete binary trees; documents are published at the root."""
-        settings = [
-            self.setting("tree", 2**depth - 1, self.scale.per_tree_router)
-            for depth in self.scale.tree_depths
-        ]
-        rows = [(setting.routers, *self._both(setting)) for setting in settings]
-        return self._speedups("tree", "Binary trees of routers", "routers", rows, "routers")
+        counts = [2**depth - 1 for depth in self.scale.tree_depths]
+        settings = [self.setting("tree", each, self.scale.per_tree_router) for each in counts]
+        return Varied("tree", "Binary trees of routers", "routers", "routers", counts, settings)
 
-    def by_subscriptions(self) -> ResultTable:
+    def by_subscriptions(self) -> Varied:
         """Subscriptions of each router."""
-        settings = [self.setting("chain", 4, count) for count in self.scale.subscriptions]
-        return self._speedups(
-            "subscriptions",
-            "Subscriptions of each router, chain of 4 routers",
-            "subscriptions",
-            [(setting.per_router, *self._both(setting)) for setting in settings],
-            "subscriptions a router",
+        counts = self.scale.subscriptions
+        settings = [self.setting("chain", 4, count) for count in counts]
+        title = "Subscriptions of each router, chain of 4 routers"
+        label = "subscriptions a router"
+        return Varied("subscriptions", title, "subscriptions", label, counts, settings)
+
+    def by_selectivity(self) -> Varied:
+        """Shares of the documents that the subscribers of each router want."""
+        percents = self.scale.percents
+        settings = [self._selective(each) for each in percents]
+        title = "Documents that the subscribers of each router want, chain of 4 routers"
+        return Varied("selectivity", title, "wanted %", "documents wanted (%)", percents, settings)
+
+    def by_bound(self) -> Varied:
+        """Bounds of announced sets."""
+        bounds = self.scale.bounds
+        settings = [self._with_bound(each) for each in bounds]
+        title = "Bounds of announced sets, chain of 4 routers"
+        return Varied("bound", title, "bound", "pattern nodes of a set", bounds, settings)
+
+    def speedups(self, varied: Varied) -> ResultTable:
+        """Routing time without annotations and with those that pay."""
+        rows: list[tuple[Cell, ...]] = []
+        for value, setting in zip(varied.values, varied.settings, strict=True):
+            found = self._runs(setting)
+            none, all_ = found[NONE], found[ALL]
+            shares = (min(none.wanted), max(none.wanted))
+            rows.append(
+                (
+                    varied.label,
+                    value,
+                    none.subscriptions,
+                    *shares,
+                    none.per_document,
+                    none.spread,
+                    *_cells(all_),
+                    none.per_document / all_.per_document,
+                    PAPER_SPEEDUP,
+                )
+            )
+        return ResultTable(
+            varied.key,
+            varied.title,
+            (
+                "varied",
+                varied.column,
+                *_FOUND,
+                "none µs",
+                "none spread %",
+                *_COLUMNS,
+                "speedup",
+                "paper",
+            ),
+            tuple(rows),
+            (
+                "The first time and spread are those without annotations; the others are those with"
+                " all kinds that pay.",
+                "Subscriptions, least and most wanted: of each router, as they were measured.",
+                *_NOTES,
+            ),
+            Chart("varied", varied.column, ("speedup", "paper"), "speedup of routing time"),
         )
 
-    def by_selectivity(self) -> ResultTable:
-        """Shares of the documents that the subscribers of each router want."""
-        return self._speedups(
-            "selectivity",
-            "Documents that the subscribers of each router want, chain of 4 routers",
-            "wanted %",
-            [(each, *self._both(self._selective(each))) for each in self.scale.percents],
-            "documents wanted (%)",
+    def shares(self, varied: Varied) -> ResultTable:
+        """What is not read, what annotations add, and what is forwarded in vain."""
+        rows: list[tuple[Cell, ...]] = []
+        for column, share_of in _SHARES.items():
+            for value, setting in zip(varied.values, varied.settings, strict=True):
+                found = self._runs(setting)
+                rows.append((column, value, *(share_of(found[side]) for side in _PLOTTED)))
+        return ResultTable(
+            f"{varied.key}-shares",
+            varied.title,
+            ("share", varied.column, *_PLOTTED),
+            tuple(rows),
+            ("Not read, false forwards: of the documents that were forwarded; header: of bytes.",),
+            Chart("share", varied.column, _PLOTTED, "%"),
         )
 
     def grid(self) -> ResultTable:
@@ -181,7 +260,7 @@ class Experiment:
                 "routers",
                 "subscriptions",
                 "wanted %",
-                "announced sets",
+                "bound",
                 "documents",
                 "annotations",
                 *_COLUMNS,
@@ -193,7 +272,7 @@ class Experiment:
                     setting.routers,
                     setting.per_router,
                     setting.percent,
-                    "merged" if setting.bound < AGGREGATE_NODES_MAX else "complete",
+                    setting.bound,
                     setting.documents,
                     *row,
                 )
@@ -208,32 +287,6 @@ class Experiment:
         found = self._runs(setting)
         for side, compared in found.items():
             yield side, *_cells(compared), found[NONE].per_document / compared.per_document
-
-    def _both(self, setting: Setting) -> tuple[Cell, ...]:
-        found = self._runs(setting)
-        none, all_ = found[NONE], found[ALL]
-        return (
-            none.per_document,
-            *_cells(all_),
-            none.per_document / all_.per_document,
-            PAPER_SPEEDUP,
-        )
-
-    def _speedups(
-        self, key: str, title: str, varied: str, rows: list[tuple[Cell, ...]], label: str
-    ) -> ResultTable:
-        return ResultTable(
-            key,
-            title,
-            ("varied", varied, "none µs", *_COLUMNS, "speedup", "paper"),
-            tuple((label, *row) for row in rows),
-            (
-                "The first time is that without annotations; the others are those with all kinds"
-                " that pay.",
-                *_NOTES,
-            ),
-            Chart("varied", varied, ("speedup", "paper"), "speedup of routing time"),
-        )
 
     def transport(self) -> ResultTable:
         """The time that links take, for comparison."""
@@ -250,9 +303,12 @@ class Experiment:
         )
 
 
+_FOUND = ("subscriptions of each", "least wanted %", "most wanted %")
 _COLUMNS = (
     "µs a document",
+    "spread %",
     "µs a hop",
+    "transport µs",
     "not read %",
     "read in part %",
     "header %",
@@ -260,15 +316,23 @@ _COLUMNS = (
 )
 _NOTES = (
     "Routing time is CPU time of all routers per published document, and per document and router"
-    " that received it.",
+    " that received it. Spread: of the repeats. Transport: of a document over all of its links.",
     "Not read and read in part: of the documents from the second router on.",
 )
+_PLOTTED = (str(AnnotationKind.MATCH_LIST), "all, fixed", ALL)
+_SHARES: Final[Mapping[str, Callable[[Compared], float]]] = {
+    "not read %": attrgetter("not_read"),
+    "header %": attrgetter("header"),
+    "false forwards %": attrgetter("false_forwards"),
+}
 
 
 def _cells(compared: Compared) -> tuple[Cell, ...]:
     return (
         compared.per_document,
+        compared.spread,
         compared.microseconds,
+        compared.transport,
         compared.not_read,
         compared.read_in_part,
         compared.header,
@@ -280,12 +344,17 @@ def run(*, quick: bool, progress: Progress, finished: Path | None = None) -> Exp
     """Measure all tables; finished settings are kept in a folder and not measured again."""
     experiment = Experiment(QUICK if quick else FULL, progress, finished)
     experiment.measure()
-    tables = (
-        experiment.by_kind(),
+    varied = (
         experiment.by_length(),
         experiment.by_tree(),
         experiment.by_subscriptions(),
         experiment.by_selectivity(),
+        experiment.by_bound(),
+    )
+    tables = (
+        experiment.by_kind(),
+        *map(experiment.speedups, varied),
+        *map(experiment.shares, varied),
         experiment.grid(),
         experiment.transport(),
     )

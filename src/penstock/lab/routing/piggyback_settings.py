@@ -7,7 +7,7 @@ from typing import Final, Literal
 
 from penstock.lab.routing.measured_network import Links, binary_tree, chain
 from penstock.routing import NO_KINDS, AnnotationKind, AnnotationOptions
-from penstock.routing.limits import AGGREGATE_NODES_MAX
+from penstock.routing.limits import AGGREGATE_NODES_MAX, ANNOTATION_REPORT_DOCUMENTS
 
 NONE = "none"
 ALL = "all that pay"
@@ -28,6 +28,9 @@ SIDES: Final = {
 """The annotations that are compared: none, each kind alone, and all."""
 
 Shape = Literal["chain", "tree"]
+
+ROUND_DOCUMENTS_MIN: Final = 2 * ANNOTATION_REPORT_DOCUMENTS
+"""Documents of a round: with fewer, routers would change kinds after a round at the earliest."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,11 +53,15 @@ class Scale:
     percents: tuple[float, ...]
     """Shares of the documents that the subscribers of a router want."""
 
+    selective_documents: int
+    """Documents where that share varies: the smallest one is that of whole documents."""
+
     pool: int
     """Queries from which those of a given selectivity are chosen."""
 
-    merged_nodes: int
-    """A bound of announced sets at which patterns are merged."""
+    bounds: tuple[int, ...]
+    """Bounds of announced sets, ascending. With the first, patterns are merged; the last one has
+    room for all."""
 
     large_from: int
     """Subscriptions of all routers from which on a network routes fewer documents: kinds that
@@ -72,13 +79,14 @@ FULL = Scale(
     per_tree_router=100,
     subscriptions=(100, 1_000, 10_000, 100_000),
     percents=(0.1, 1, 5, 20, 50),
+    selective_documents=1_000,
     pool=100_000,
-    merged_nodes=4_000,
+    bounds=(4_000, 8_000, 16_000, 32_000),
     large_from=20_000,
-    large_documents=40,
+    large_documents=ROUND_DOCUMENTS_MIN,
 )
 QUICK = Scale(
-    documents=40,
+    documents=ROUND_DOCUMENTS_MIN,
     repeats=2,
     lengths=(2, 4, 8),
     tree_depths=(2, 3),
@@ -86,10 +94,11 @@ QUICK = Scale(
     per_tree_router=60,
     subscriptions=(20, 100),
     percents=(5, 50),
-    pool=2_000,
-    merged_nodes=200,
+    selective_documents=200,
+    pool=20_000,
+    bounds=(200, 2_000),
     large_from=1_000,
-    large_documents=20,
+    large_documents=ROUND_DOCUMENTS_MIN,
 )
 
 
