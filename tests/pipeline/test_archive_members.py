@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import gzip
 import io
+import random
 import struct
+import subprocess
+import sys
 import tarfile
 import zipfile
 from pathlib import Path
@@ -209,8 +212,190 @@ def test_a_sparse_member_is_not_expanded() -> None:
         found = members(content, path)
         assert faults(found) == ["archive.sparse", "archive.sparse", None]
         assert found[2].content == b"<a/>"
-    # A sparse member without holes is like any other.
-    assert members(tar_end(sparse_tar(4, b"<s/>")), "x.tar") == [Member("s.xml", 0, b"<s/>")]
+
+
+BIG = 250 << 20
+"""Bytes that a bomb of a few hundred bytes would expand to."""
+
+
+def sparse_bomb() -> bytes:
+    """A member whose map has one segment of ``BIG`` bytes behind its end, with GNU's header."""
+    member = bytearray(sparse_tar(BIG, b""))
+    member[386:410] = b"%011o\0%011o\0" % (BIG, BIG)
+    member[148:156] = b" " * 8
+    member[148:156] = b"%06o\0 " % sum(member[:512])
+    return bytes(member)
+
+
+def sparse_bomb_with_map_blocks() -> bytes:
+    """The same with blocks of the map behind the header."""
+    member = bytearray(sparse_bomb())
+    member[482] = 1
+    member[148:156] = b" " * 8
+    member[148:156] = b"%06o\0 " % sum(member[:512])
+    segments = b"%011o\0%011o\0" % (BIG, BIG) * 21
+    return bytes(member) + segments + b"\1" + bytes(7) + segments + bytes(8)
+
+
+def pax_sparse_bomb(content: bytes = b"", **properties: str) -> bytes:
+    """A member that a pax header declares to be sparse."""
+    info = tarfile.TarInfo("s.xml")
+    info.size = len(content)
+    names = {name: f"GNU.sparse.{name}" for name in properties}
+    info.pax_headers = {names[name]: value for name, value in properties.items()}
+    return info.tobuf(tarfile.PAX_FORMAT) + content + b"\0" * (-len(content) % 512)
+
+
+SPARSE_BOMBS = {
+    "gnu": sparse_bomb(),
+    "gnu with map blocks": sparse_bomb_with_map_blocks(),
+    "pax 0.0": pax_sparse_bomb(size=str(BIG), numblocks="1", offset=str(BIG), numbytes=str(BIG)),
+    "pax 0.1": pax_sparse_bomb(size=str(BIG), realsize=str(BIG), map=f"{BIG},{BIG}"),
+    "pax 1.0": pax_sparse_bomb(
+        f"1\n{BIG}\n{BIG}\n".encode().ljust(512, b"\0"),
+        major="1",
+        minor="0",
+        name="s.xml",
+        realsize=str(BIG),
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", SPARSE_BOMBS)
+def test_a_sparse_map_is_not_believed(kind: str) -> None:
+    archive = tar_end(SPARSE_BOMBS[kind], plain_member("a.xml", b"<a/>"))
+    for content, path in ((archive, "x.tar"), (gzip.compress(archive), "x.tgz")):
+        found = members(content, path)
+        assert faults(found) == ["archive.sparse", None]
+        assert [member.name for member in found] == ["s.xml", "a.xml"]
+        assert [member.content for member in found] == [b"", b"<a/>"]
+
+
+def test_the_members_of_a_tar_file_count_against_the_limit_of_bytes() -> None:
+    archive = tar_end(*(plain_member(f"{n}.xml", b"<a/>") for n in range(3)))
+    assert faults(members(archive, "x.tar", limits=ArchiveLimits(bytes=12))) == [None] * 3
+    limited = members(archive, "x.tar", limits=ArchiveLimits(bytes=11))
+    assert faults(limited) == [None, None, "archive.bytes"]
+
+
+@pytest.mark.parametrize("form", [tarfile.USTAR_FORMAT, tarfile.GNU_FORMAT, tarfile.PAX_FORMAT])
+def test_tar_files_of_every_format_are_read_like_the_standard_library_does(form: int) -> None:
+    long = "a" * 60 + "/" + "b" * 60 + "/\N{LATIN SMALL LETTER E WITH ACUTE}.xml"
+    names = ["a.xml", "deep/b.xml", long]
+    if form != tarfile.USTAR_FORMAT:
+        names.append("c" * 300 + ".xml")
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w", format=form) as archive:
+        for number, name in enumerate(names):
+            info = tarfile.TarInfo(name)
+            info.size = 700 * number
+            info.mtime = 1.5 if form == tarfile.PAX_FORMAT else 1
+            archive.addfile(info, io.BytesIO(b"x" * info.size))
+            link = tarfile.TarInfo("d" * 60)
+            link.type, link.linkname = tarfile.SYMTYPE, "e" * (150 * number)
+            if form != tarfile.USTAR_FORMAT:
+                archive.addfile(link)
+    buffer.seek(0)
+    with tarfile.open(fileobj=buffer) as archive:
+        files = [info for info in archive if info.isfile()]
+        expected = [(info.name, archive.extractfile(info)) for info in files]
+        contents = [(name, file.read()) for name, file in expected if file is not None]
+    found = members(buffer.getvalue(), "x.tar")
+    assert [(member.name, member.content) for member in found] == contents
+    assert [name for name, _ in contents] == names
+
+
+def test_the_name_and_size_of_a_tar_member_may_be_in_a_pax_header() -> None:
+    records = b"30 comment=a=b\nc and the rest\n" + b"14 path=x.xml\n" + b"9 size=4\n"
+    extended = plain_member("p", records, type=tarfile.XHDTYPE)
+    member = bytearray(plain_member("cut", b"<a/>"))
+    assert members(tar_end(extended, bytes(member)), "x.tar") == [Member("x.xml", 0, b"<a/>")]
+    for damaged in (b"13 path=x.xml\n", b"99 path=x\n", b"x path=x\n", b"0 path=x\n", b"7 path\n"):
+        extended = plain_member("p", damaged, type=tarfile.XHDTYPE)
+        assert faults(members(tar_end(extended, bytes(member)), "x.tar")) == ["archive.damaged"]
+
+
+def test_a_tar_member_may_have_its_size_in_base_256() -> None:
+    header = bytearray(plain_member("a.xml", b"<a/>"))
+    header[124:136] = b"\x80" + (4).to_bytes(11)
+    header[148:156] = b" " * 8
+    header[148:156] = b"%06o\0 " % sum(header[:512])
+    assert members(tar_end(bytes(header)), "x.tar") == [Member("a.xml", 0, b"<a/>")]
+
+
+def test_an_extended_tar_header_of_digits_is_parsed_in_linear_time() -> None:
+    # The regular expressions of the standard library would take hours.
+    header = plain_member("p", b"1" * (1 << 20), type=tarfile.XHDTYPE)
+    archive = tar_end(header, plain_member("a.xml", b"<a/>"))
+    assert faults(members(archive, "x.tar")) == ["archive.damaged"]
+
+
+def bomb_in_zip(method: int) -> bytes:
+    """A zip file of some kilobytes with a member of 120 MB."""
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", method) as archive, archive.open("a.xml", "w") as member:
+        for _ in range(120):
+            member.write(bytes(1 << 20))
+    return buffer.getvalue()
+
+
+READ_WITHIN_100_MB = """
+import io, resource, sys
+from penstock.pipeline.archive_members import ArchiveLimits, read_members
+content = sys.stdin.buffer.read()
+used = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
+resource.setrlimit(resource.RLIMIT_AS, (used + (100 << 20),) * 2)
+limits = ArchiveLimits(member_bytes=10 << 20)
+for member in read_members(io.BytesIO(content), "x.zip", len(content), "*", limits):
+    print(len(member.content), member.fault and member.fault.code)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc, and limits the address space")
+@pytest.mark.parametrize(
+    ("method", "code"),
+    [
+        (zipfile.ZIP_DEFLATED, b"archive.bytes"),
+        (zipfile.ZIP_BZIP2, b"archive.ratio"),
+        (zipfile.ZIP_LZMA, b"archive.bytes"),
+    ],
+)
+def test_a_compressed_zip_member_is_expanded_up_to_the_limit_only(method: int, code: bytes) -> None:
+    ran = subprocess.run(
+        [sys.executable, "-c", READ_WITHIN_100_MB],
+        input=bomb_in_zip(method),
+        capture_output=True,
+        check=False,
+    )
+    assert ran.stderr == b""
+    assert ran.stdout.split() == [b"0", code]
+
+
+@pytest.mark.parametrize("method", [zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
+def test_zip_members_of_every_method_are_read_in_full(method: int) -> None:
+    large = random.Random(1).randbytes(500_000) * 3  # larger than one chunk, and than a block
+    files = {"empty.xml": b"", "a.xml": b"<a/>", "large.xml": large}
+    archive = zipped(files, method)
+    assert {member.name: member.content for member in members(archive, "x.zip")} == files
+    limits = ArchiveLimits(member_bytes=len(large))
+    assert faults(members(archive, "x.zip", limits=limits)) == [None] * 3
+    limits = ArchiveLimits(member_bytes=len(large) - 1)
+    assert faults(members(archive, "x.zip", limits=limits)) == [None, None, "archive.bytes"]
+
+
+@pytest.mark.parametrize("method", [zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
+@pytest.mark.parametrize("declared", [3, 5])
+def test_a_zip_member_of_another_size_than_declared_is_damaged(method: int, declared: int) -> None:
+    archive = bytearray(zipped({"a.xml": b"<a/>"}, method))
+    entry = archive.rindex(b"PK\x01\x02")
+    archive[entry + 24 : entry + 28] = struct.pack("<I", declared)
+    assert faults(members(bytes(archive), "x.zip")) == ["archive.damaged"]
+
+
+def test_a_zip_member_of_an_unknown_method_is_a_fault() -> None:
+    archive = bytearray(zipped({"a.xml": b"<a/>"}))
+    archive[archive.rindex(b"PK\x01\x02") + 10] = 93  # Zstandard
+    assert faults(members(bytes(archive), "x.zip")) == ["archive.damaged"]
 
 
 @pytest.mark.parametrize(
@@ -228,17 +413,17 @@ def test_an_extended_tar_header_is_limited(kind: bytes) -> None:
     assert "a header is longer than" in found[1].fault.message
 
 
-def test_global_tar_headers_are_limited() -> None:
-    def pax(number: int) -> bytes:
-        record = f"k{number}=v\n"
-        return f"{len(record) + 2} {record}".encode()
+def test_global_tar_headers_are_not_collected() -> None:
+    def properties(first: int) -> bytes:
+        return b"".join(b"12 k%d=abc\n" % number for number in range(first, first + 100))
 
-    header = plain_member("x", b"".join(pax(n) for n in range(10, 99)), type=tarfile.XGLTYPE)
-    few = tar_end(header, plain_member("a.xml", b"<a/>"))
-    assert faults(members(few, "x.tar")) == [None]
-    second = plain_member("x", b"".join(pax(n) for n in range(100, 199)), type=tarfile.XGLTYPE)
-    many = tar_end(header, plain_member("a.xml", b"<a/>"), second, plain_member("b.xml", b"<b/>"))
-    assert faults(members(many, "x.tar")) == [None, "archive.damaged"]
+    parts = []
+    for number in range(9):
+        content = properties(100 * (number + 1)) + b"14 path=y.xml\n"
+        parts.append(plain_member("x", content, type=tarfile.XGLTYPE))
+        parts.append(plain_member("a.xml", b"<a/>"))
+    found = members(tar_end(*parts), "x.tar")
+    assert found == [Member("y.xml", number, b"<a/>") for number in range(9)]
 
 
 def test_a_negative_size_in_a_tar_header_is_damage() -> None:

@@ -271,9 +271,9 @@ ERRORS: dict[str, ErrorSpec] = {
     ),
     "archive.sparse": ErrorSpec(
         DocumentError,
-        "a member of an archive is a sparse file with holes",
-        "Holes are zero bytes, which XML does not allow: check the file, and pack it without"
-        " `--sparse`.",
+        "a member of an archive is a sparse file",
+        "Its holes would be zero bytes, which XML does not allow: check the file, and pack it"
+        " without `--sparse`.",
     ),
     "archive.encrypted": ErrorSpec(
         DocumentError,

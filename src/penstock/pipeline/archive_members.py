@@ -9,22 +9,21 @@ from __future__ import annotations
 
 import io
 import struct
-import tarfile
 import zipfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from typing import IO, Any, Final, NamedTuple, Self, cast
+from typing import IO, Any, Final, NamedTuple, cast
 
 from penstock.errors import PenstockError, error
+from penstock.pipeline.archive_tar import TarStream
+from penstock.pipeline.archive_zip import read_zip_member
 from penstock.pipeline.gzip_stream import EXEMPT_BYTES, GzipStream
 from penstock.pipeline.limits import (
     ARCHIVE_BYTES,
     ARCHIVE_MEMBERS,
     ARCHIVE_RATIO,
     MEMBER_BYTES,
-    TAR_GLOBAL_HEADERS_MAX,
-    TAR_HEADER_BYTES_MAX,
 )
 
 ZIP: Final = (b"PK\x03\x04", b"PK\x05\x06")
@@ -46,15 +45,6 @@ ENTRIES_LOADED_MIN: Final = 10_000
 """Entries of a zip file's directory that are loaded even if the limit of members is lower."""
 
 CHUNK_BYTES: Final = 1 << 20
-
-TAR_EXTENSIONS: Final = (
-    tarfile.XHDTYPE,
-    tarfile.XGLTYPE,
-    tarfile.SOLARIS_XHDTYPE,
-    tarfile.GNUTYPE_LONGNAME,
-    tarfile.GNUTYPE_LONGLINK,
-)
-"""Types of tar headers whose content describes the next member; it is read completely."""
 
 
 class _StorageError(Exception):
@@ -139,23 +129,25 @@ def _tar_members(
 ) -> Iterator[Member]:
     stream = _gzip_stream(file, size, limits) if is_gzip else None
     fault: PenstockError | None = None
+    bytes_left = limits.bytes
     try:
-        # Mode "r|" reads sequentially, without seeking.
-        archive = tarfile.open(  # noqa: SIM115 - there is nothing to close
-            fileobj=cast(IO[bytes], stream or file), mode="r|", tarinfo=_StrictInfo
-        )
-        for count, info in enumerate(_headers(archive)):
+        archive = TarStream(cast(IO[bytes], stream or file))
+        for count, info in enumerate(archive.members()):
             if count == limits.members:
                 fault = _too_many(limits)
                 break
-            member = archive.extractfile(info) if info.isfile() else None
-            if member is None or not _matches(info.name, pattern):
+            if not info.is_file or not _matches(info.name, pattern):
                 continue
-            if _has_holes(info):
-                message = "the member is a sparse file with holes"
+            if info.is_sparse:
+                message = "the member is a sparse file"
                 yield Member(info.name, 0, b"", error("archive.sparse", message))
                 continue
-            yield _member(info.name, member.read(limits.member_bytes + 1), limits)
+            content = archive.read(min(limits.member_bytes, bytes_left) + 1)
+            bytes_left -= len(content)
+            if bytes_left < 0:
+                fault = _too_large(limits, by_ratio=False)
+                break
+            yield _member(info.name, content, limits)
     except _StorageError:
         raise
     except Exception as problem:
@@ -165,44 +157,6 @@ def _tar_members(
     fault = (stream.damage if stream else None) or fault
     if fault is not None:
         yield Member("", 0, b"", fault)
-
-
-def _headers(archive: tarfile.TarFile) -> Iterator[tarfile.TarInfo]:
-    """The headers of an archive, without those before them in memory."""
-    while (info := archive.next()) is not None:
-        if len(archive.pax_headers) > TAR_GLOBAL_HEADERS_MAX:
-            raise tarfile.ReadError("too many global headers")
-        yield info
-        archive.members.clear()  # type: ignore[attr-defined]
-
-
-def _has_holes(info: tarfile.TarInfo) -> bool:
-    """Whether a sparse member is longer than its data; ``size`` is its expanded size."""
-    # The stub declares bytes; it is a list of offsets and sizes.
-    sparse = cast(list[tuple[int, int]] | None, info.sparse)
-    return sparse is not None and info.size > sum(size for _, size in sparse)
-
-
-class _StrictInfo(tarfile.TarInfo):
-    """Treats an invalid header as damage; the standard library takes it for the archive's end."""
-
-    @classmethod
-    def frombuf(cls, buf: bytes | bytearray, encoding: str, errors: str) -> Self:
-        info = super().frombuf(buf, encoding, errors)
-        if info.size < 0:
-            raise tarfile.ReadError("a member has a negative size")
-        if info.type in TAR_EXTENSIONS and info.size > TAR_HEADER_BYTES_MAX:
-            raise tarfile.ReadError(f"a header is longer than {TAR_HEADER_BYTES_MAX} bytes")
-        return info
-
-    @classmethod
-    def fromtarfile(cls, archive: tarfile.TarFile) -> Self:
-        try:
-            return super().fromtarfile(archive)
-        except tarfile.EOFHeaderError:  # type: ignore[attr-defined]
-            raise  # the end-of-archive marker
-        except tarfile.HeaderError as problem:
-            raise tarfile.ReadError(str(problem)) from problem
 
 
 def _zip_members(
@@ -233,8 +187,8 @@ def _zip_members(
             )
             continue
         try:
-            with archive.open(info) as member:
-                content = member.read(min(limits.member_bytes, bytes_left, ratio_left) + 1)
+            size_max = min(limits.member_bytes, bytes_left, ratio_left) + 1
+            content = read_zip_member(archive, info, size_max)
         except _StorageError:
             raise
         except Exception as problem:

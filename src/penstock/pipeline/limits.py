@@ -55,10 +55,6 @@ TAR_HEADER_BYTES_MAX: Final[int] = 1 << 20
 """Bytes of an extended header of a tar archive, which contains a long name or other properties of
 the next member; beyond it, the archive is refused with ``archive.damaged``."""
 
-TAR_GLOBAL_HEADERS_MAX: Final[int] = 100
-"""Properties in the global headers of a tar archive, which apply to every member after them; beyond
-it, the archive is refused with ``archive.damaged``."""
-
 INFERRED_ROWS_MAX: Final[int] = 1_000_000
 """Distinct paths and attributes in the documents that a schema is inferred from; past it inference
 fails with ``schema.samples``."""
