@@ -308,5 +308,26 @@ def test_clones_are_listed_and_forgotten(url: str) -> None:
     (other,) = sync("clones", url, "--token-file", "bob.token", "--json").rows
     refused = penstock("sync", "forget", url, other["client"], *token, "--force")
     assert "[sync.client-name]" in refused.err
-    # The folder can be read and pulled, but it has to be cloned again to push.
     assert sync("pull", "-f", "ada", "--json").rows[-1]["cloned_again"]
+
+
+def test_a_forgotten_clone_can_be_pushed(url: str) -> None:
+    """The server waited for statements before the first that the clone sent."""
+    ada = clone(url, "ada")
+    for text in ("broth", "stew"):
+        ada.write_text(DOCUMENT.replace("soup", text))
+        sync("push", "-f", "ada")
+    token = ("--token-file", "ada.token")
+    (row,) = sync("clones", url, *token, "--json").rows
+    sync("forget", url, row["client"], *token, "--force")
+    ada.write_text(DOCUMENT.replace("soup", "curry").replace("</menu>", "<dish>new</dish></menu>"))
+    pushed = sync("push", "-f", "ada", "--json").rows
+    assert pushed[-1]["cloned_again"]
+    assert [each for each in pushed if each["type"] == "report"] == []
+    assert "curry" in ada.read_text()
+    bob = clone(url, "bob")
+    assert "curry" in bob.read_text()
+    assert "new" in bob.read_text()
+    sync("undo", "-f", "ada")
+    sync("push", "-f", "ada")
+    assert ada.read_text() == DOCUMENT.replace("soup", "stew")

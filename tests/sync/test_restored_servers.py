@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from copy import deepcopy
+from dataclasses import replace
+
+import pytest
 
 from penstock.sync import Client, Outcome, Server, StoredState, SyncSubscription
-from penstock.sync.messages import Message
+from penstock.sync.messages import CloneRequest, Message
 from support.contracts.native_engines import needs_native
 
 pytestmark = needs_native
@@ -16,8 +19,9 @@ DOCUMENT = b"<r><a>1</a><b>1</b></r>"
 class _Backup:
     """A server whose stored state can be replaced by an older one."""
 
-    def __init__(self, *names: str) -> None:
-        self.server = Server.of_document(DOCUMENT, incarnation=1)
+    def __init__(self, *names: str, horizon: int = 1_000) -> None:
+        self.horizon = horizon
+        self.server = Server.of_document(DOCUMENT, incarnation=1, horizon=horizon)
         checkpoint = self.server.take_changes().checkpoint
         assert checkpoint is not None
         self.state = StoredState(checkpoint)
@@ -38,7 +42,7 @@ class _Backup:
 
     def restore(self, state: StoredState) -> None:
         self.state = deepcopy(state)
-        self.server = Server(self.state, incarnation=2)
+        self.server = Server(self.state, incarnation=2, horizon=self.horizon)
 
     def caches(self) -> set[bytes]:
         return {each.canonical_xml() for each in self.clients.values()}
@@ -152,6 +156,122 @@ def test_identities_of_a_lost_clone_are_not_given_away() -> None:
     net.synchronise("three")
     net.synchronise("two")
     net.synchronise("one", "two", "three")
-    assert net.caches() == {b"<r><a>1</a><b>1</b><other></other></r>"}
-    reports = net.clients["two"].take_reports()
-    assert {each.outcome for each in reports} == {Outcome.REFUSED}
+    # Nobody else has the replica of the lost clone, so what it has pending is applied.
+    assert net.caches() == {b'<r><a>1</a><b>1</b><new k="two"></new><other></other></r>'}
+    assert net.clients["two"].take_reports() == []
+
+
+@pytest.mark.parametrize("lost", [2, 3, 4, 5])
+@pytest.mark.parametrize("pushed", [1, 20])
+def test_a_lost_version_is_recognised_when_its_entry_has_left_the_log(
+    lost: int, pushed: int
+) -> None:
+    """At the start of the log, the client kept what the server does not have; before it, nothing
+    was reported, and what was pending stayed so."""
+    net = _Backup("one", "two", horizon=8)
+    old = deepcopy(net.state)
+    for number in range(lost):
+        net.clients["one"].update(f"/r/a/*!update('lost{number}')")
+        net.synchronise("one")
+    net.restore(old)
+    while net.server.log.start < lost:
+        for _ in range(pushed):
+            net.clients["two"].update("/r/b!insert(new)")
+        net.synchronise("two")
+    net.clients["one"].update("/r!insert(pending)")
+    net.synchronise("one", "two")
+    assert not net.clients["one"].pending
+    (cache,) = net.caches()
+    assert cache == net.server.tree.canonical_xml()
+    assert b"<a>1</a>" in cache
+    assert b"<pending></pending>" in cache
+    reports = net.clients["one"].take_reports()
+    assert [each.outcome for each in reports] == [Outcome.LOST] * lost
+    assert [each.statement for each in reports] == list(range(1, lost + 1))
+
+
+def test_a_checkpoint_from_before_it_had_incarnations_loses_nothing_for_ever() -> None:
+    """The client's version is believed, but not that the server has its statements."""
+    net = _Backup("one", "two", horizon=8)
+    old = deepcopy(net.state)
+    for number in range(3):
+        net.clients["one"].update(f"/r/a/*!update('lost{number}')")
+        net.synchronise("one")
+    net.restore(old)
+    while net.server.log.start <= 3:
+        net.clients["two"].update("/r/b!insert(new)")
+        net.synchronise("two")
+    net.restore(replace(net.state, checkpoint=replace(net.state.checkpoint, incarnations=())))
+    net.clients["one"].update("/r!insert(pending)")
+    net.synchronise("one", "two")
+    assert not net.clients["one"].pending
+    (cache,) = net.caches()
+    assert b"<pending></pending>" in cache
+    reports = net.clients["one"].take_reports()
+    assert [(each.outcome, each.statement) for each in reports] == [
+        (Outcome.LOST, number) for number in (1, 2, 3)
+    ]
+
+
+def test_lost_statements_are_not_undone() -> None:
+    net = _Backup("one", "two")
+    net.clients["one"].update("/r/b/*!update('kept')")
+    net.synchronise("one")
+    old = deepcopy(net.state)
+    net.clients["one"].update("/r/a/*!update('lost')")
+    net.synchronise("one")
+    net.restore(old)
+    net.clients["two"].update("/r/a/*!update('two')")
+    net.synchronise("two", "one")
+    net.clients["one"].undo()
+    net.synchronise("one", "two")
+    assert net.caches() == {b"<r><a>two</a><b>1</b></r>"}
+
+
+def test_a_forgotten_client_goes_on() -> None:
+    """The server waited for its first statement for ever."""
+    net = _Backup("one", "two")
+    for value in ("2", "3"):
+        net.clients["one"].update(f"/r/a/*!update('{value}')")
+        net.synchronise("one")
+    net.server.remove("one")
+    net.clients["one"].update("/r!insert(new)")
+    net.clients["one"].update("/r/new!insert(@k/'1')")
+    net.synchronise("one", "two")
+    assert net.caches() == {b'<r><a>3</a><b>1</b><new k="1"></new></r>'}
+    assert net.clients["one"].take_reports() == []
+    for _ in range(3):
+        net.clients["one"].undo()
+    net.synchronise("one", "two")
+    assert net.caches() == {b"<r><a>2</a><b>1</b></r>"}
+
+
+def test_a_forgotten_client_goes_on_if_the_first_answer_is_lost() -> None:
+    net = _Backup("one", "two")
+    net.clients["one"].update("/r/a/*!update('2')")
+    net.synchronise("one")
+    net.server.remove("one")
+    net.clients["one"].update("/r/a/*!update('3')")
+    request = net.clients["one"].clone()
+    for _ in range(2):
+        net.server.receive(request)
+        net.server.round()
+    net.synchronise("one", "two")
+    assert net.caches() == {b"<r><a>3</a><b>1</b></r>"}
+    assert net.clients["one"].take_reports() == []
+
+
+def test_a_replica_that_another_client_has_is_not_given_to_one_that_claims_it() -> None:
+    net = _Backup("one", "two")
+    one = net.server.client("one")
+    assert one is not None
+    clone = CloneRequest(
+        client="three",
+        number=1,
+        subscription=SyncSubscription("/*"),
+        previous=one.replica,
+    )
+    net.server.receive(clone)
+    three = net.server.client("three")
+    assert three is not None
+    assert three.previous_replicas == ()

@@ -15,7 +15,7 @@ import pytest
 
 from penstock.errors import SyncError, WorkspaceError
 from penstock.service.sync import SyncConnection
-from penstock.sync import Client, Server, SyncSubscription
+from penstock.sync import Client, Server, StateChanges, SyncSubscription
 from penstock.workspace import basex_session
 from penstock.workspace.basex_session import BasexServer, BasexSession
 from penstock.workspace.basex_sync_store import PREFIX, BasexSyncStore, stored_documents
@@ -82,6 +82,26 @@ def decided(basex: RunningBasex, name: str) -> int:
 def test_a_stored_state_is_what_was_written(basex: RunningBasex, name: str) -> None:
     check_that_a_stored_state_is_what_was_written(lambda: BasexSyncStore(basex.server, name), 1)
     assert name in stored_documents(basex.server)
+
+
+@needs_basex
+def test_a_state_from_before_checkpoints_had_incarnations_is_read(
+    basex: RunningBasex, name: str
+) -> None:
+    with closing(BasexSyncStore(basex.server, name)) as store:
+        assert len(list(rounds(store, 2))) == 2
+    with closing(BasexSession(basex.server)) as session:
+        for number in (1, 2):
+            node = f"db:open('{PREFIX}{name}-{number}', 'state.xml')/state"
+            session.query(f"delete node {node}/@incarnations")
+            session.query(f"replace value of node {node}/@format with '1'")
+    for incarnations in ((), ((1, 7), (3, 8))):
+        with closing(BasexSyncStore(basex.server, name)) as store:
+            state = store.load()
+            assert state is not None
+            assert state.checkpoint.incarnations == incarnations
+            checkpoint = replace(state.checkpoint, incarnations=((1, 7), (3, 8)))
+            store.write(StateChanges(checkpoint=checkpoint))
 
 
 @needs_basex

@@ -7,13 +7,14 @@ import signal
 import sqlite3
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 import support.sync.storing_server
 from penstock.errors import WorkspaceError
-from penstock.sync import Server
+from penstock.sync import Server, StateChanges
 from penstock.workspace.sync_store import SqliteSyncStore
 from support.contracts.native_engines import needs_native
 from support.sync.store_contract import check_that_a_stored_state_is_what_was_written
@@ -55,6 +56,26 @@ def test_another_file_is_refused(tmp_path: Path) -> None:
     with pytest.raises(WorkspaceError) as refused:
         SqliteSyncStore(path)
     assert refused.value.code == "workspace.missing"
+
+
+def test_a_store_from_before_checkpoints_had_incarnations_is_opened(tmp_path: Path) -> None:
+    path = tmp_path / "state"
+    store = SqliteSyncStore(path)
+    server = Server.of_document(b"<r/>")
+    store.write(server.take_changes())
+    store.close()
+    with sqlite3.connect(path) as connection:
+        connection.execute("ALTER TABLE document DROP COLUMN incarnations")
+        connection.execute("PRAGMA user_version = 1")
+    connection.close()
+    for incarnations in ((), ((1, 7),)):
+        store = SqliteSyncStore(path)
+        state = store.load()
+        assert state is not None
+        assert state.checkpoint.incarnations == incarnations
+        checkpoint = replace(state.checkpoint, incarnations=((1, 7),))
+        store.write(StateChanges(checkpoint=checkpoint))
+        store.close()
 
 
 def test_a_later_format_is_refused(tmp_path: Path) -> None:

@@ -270,7 +270,9 @@ class Client:
             is_current = message.version == self._version
             return ClientInput.CLONE_AGAIN if is_current else ClientInput.STALE_MESSAGE
         if (message.since, message.since_epoch) == (self._version, self._epoch):
-            return ClientInput.UPDATE_MESSAGE
+            # The server has lost statements that it had decided, or the client.
+            has_lost = message.decided + 1 < self._undecided_number
+            return ClientInput.CLONE_AGAIN if has_lost else ClientInput.UPDATE_MESSAGE
         is_news = message.version > self._version or message.epoch > self._epoch
         return ClientInput.GAP if is_news else ClientInput.STALE_MESSAGE
 
@@ -279,13 +281,12 @@ class Client:
         self._tree_version = 0
         if answer.snapshot:
             self._tree.apply_patch(answer.snapshot)
+        self._enter_history(answer)
         self._replica = answer.replica
         self._version = answer.version
         self._incarnation = answer.incarnation
         self._epoch = 0
         self._next_node = 0
-        if answer.shared_version is not None:
-            self._enter_history(answer.decided, answer.shared_version)
         self._next_number = max(self._next_number, answer.decided + 1)
         self._report_unknown(answer.unreported)
         self._settle(answer.decided)
@@ -301,31 +302,45 @@ class Client:
             if statement.number <= unreported
         ]
 
-    def _enter_history(self, decided: int, shared_version: int) -> None:
-        """The server was restored from an older state, in which it had decided fewer statements.
+    @property
+    def _undecided_number(self) -> int:
+        """Number of the first statement that is not known to be decided."""
+        return self._pending[0].number if self._pending else self._next_number
 
-        Those that are lost are reported. What is pending is numbered anew, since the server expects
-        numbers without gaps. Statements with new numbers are not withdrawn by :meth:`undo`.
+    def _enter_history(self, answer: CloneAnswer) -> None:
+        """Goes on from the last version that the server has, too.
+
+        If the server was restored from an older state, statements that it had decided are lost, and
+        what is pending counts as made on the shared version. If it has forgotten the client, the
+        statements are in the document, but their numbers start again.
         """
-        first = self._pending[0].number if self._pending else self._next_number
-        lost = range(decided + 1, first)
+        gone = range(answer.decided + 1, self._undecided_number)
+        shared = answer.shared_version
+        if shared is None:
+            shared = 0 if gone else self._version
+        is_lost = shared < self._version
+        if is_lost:
+            self._report_lost(gone)
+            self._pending = [replace(each, base=min(each.base, shared)) for each in self._pending]
+        if gone:
+            self._number_anew(len(gone))
+            self._undo_history.forget_numbers(gone if is_lost else ())
+
+    def _report_lost(self, numbers: range) -> None:
         about = {each.number: touched(each.operations[0]) for each in self._undo_history.undoable}
         reason = "the server was restored from an older state, which does not have the statement"
         self._reports += [
             Report(Outcome.LOST, number, about.get(number, DOCUMENT), "", reason)
-            for number in lost[-PENDING_STATEMENTS_MAX:]
+            for number in numbers[-PENDING_STATEMENTS_MAX:]
         ]
-        self._pending = [
-            replace(each, base=min(each.base, shared_version)) for each in self._pending
-        ]
-        if lost:
-            self._pending = [
-                replace(each, number=each.number - len(lost)) for each in self._pending
-            ]
-            self._suspended = {(number - len(lost), node) for number, node in self._suspended}
-            self._next_number = decided + 1 + len(self._pending)
-            self._sent_number = self._next_number - 1
-            self._undo_history.forget_numbers(lost)
+
+    def _number_anew(self, less: int) -> None:
+        """Numbers what is pending as the server expects it, without gaps. It counts as sent, so
+        that :meth:`undo` does not withdraw it."""
+        self._pending = [replace(each, number=each.number - less) for each in self._pending]
+        self._suspended = {(number - less, node) for number, node in self._suspended}
+        self._next_number -= less
+        self._sent_number = self._next_number - 1
 
     def _advance(self, message: UpdateMessage) -> None:
         if message.epoch != self._epoch and self._requested is None:

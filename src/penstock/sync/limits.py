@@ -86,6 +86,10 @@ SKIPPED_REPLICAS_MAX: Final = 16_384
 """Replicas that a server skips at most, at random, after it was started: it may have been restored
 from an older state, and nodes must not get identities that clients gave to others."""
 
+INCARNATIONS_MAX: Final = 1_000
+"""Starts of a server, since each of which it has decided a statement, that it remembers: clients
+with versions of earlier ones are believed to have what the server has."""
+
 CACHED_VIEW_NODES_MAX: Final = 5_000_000
 """Nodes of the restrictions that a server keeps for the next round; beyond it, the oldest are
 evaluated again."""

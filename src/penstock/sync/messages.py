@@ -123,8 +123,9 @@ class CloneAnswer:
     incarnation: int = 0
     """Of the version."""
     shared_version: int | None = None
-    """If the server has lost the version that the client had so far, because it was restored from
-    an older state, the last version that both certainly have had."""
+    """The last version that the server and the client certainly have both had. It is before the
+    client's if the server was restored from an older state. ``None`` if the client had none, or if
+    that is not certain."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

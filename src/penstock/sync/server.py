@@ -16,6 +16,7 @@ from penstock.sync.conflicts import (
     touched,
 )
 from penstock.sync.document_tree import DOCUMENT, DocumentTree, View
+from penstock.sync.incarnations import Incarnations
 from penstock.sync.limits import (
     CLIENTS_MAX,
     HORIZON_ENTRIES,
@@ -64,7 +65,7 @@ class _Session:
     clone: int | None = None
     """Number of a clone request to answer."""
     shared_version: int | None = None
-    """Of the answer."""
+    """Of the answer to it."""
     again: CloneAgain | None = None
 
 
@@ -117,6 +118,7 @@ class Server:
         incarnation: int = 0,
     ) -> None:
         self._incarnation = incarnation
+        self._incarnations = Incarnations(state.checkpoint.incarnations)
         self._replicas_to_skip = incarnation % SKIPPED_REPLICAS_MAX
         self._tree = DocumentTree.from_snapshot(state.checkpoint.snapshot) if tree is None else tree
         self._tree.set_version(state.checkpoint.version)
@@ -179,7 +181,11 @@ class Server:
                 if not was_there:
                     apply(effect, self._tree)
                 self._history.record(effect, author, was_there=was_there)
+        self._append(entry)
+
+    def _append(self, entry: LogEntry) -> None:
         self._log.append(entry)
+        self._incarnations.decided(entry.version, entry.incarnation)
 
     def _subscribe(self, record: ClientRecord) -> None:
         self._unsubscribe(record.client)
@@ -272,21 +278,16 @@ class Server:
             raise error("sync.clients", f"the server has {CLIENTS_MAX:,} clients")
         if known is not None and request.number < known.clone_number:
             return
-        is_lost = request.previous != 0 and self._has_lost(request)
-        shared_version = 0 if known is None else known.version
+        shared_version = self._shared_version(request, known)
         if known is None or request.number > known.clone_number:
-            replicas: tuple[int, ...] = ()
-            if known is not None and request.previous == known.replica:
-                replicas = (*known.previous_replicas, known.replica)[-PREVIOUS_REPLICAS_MAX:]
-            is_new = known is None or request.previous == 0
             self._skip_replicas()
-            reported = shared_version if is_lost else min(request.version, self.version)
+            reported = request.version if shared_version is None else shared_version
             record = ClientRecord(
                 client=request.client,
                 clone_number=request.number,
                 replica=self._next_replica,
-                previous_replicas=replicas,
-                version=self.version if is_new else reported,
+                previous_replicas=self._previous_replicas(request, known),
+                version=min(reported, self.version) if request.previous else self.version,
                 decided=0 if known is None else known.decided,
                 epoch=0,
                 subscription=request.subscription,
@@ -298,8 +299,39 @@ class Server:
         session = self._session(request.client)
         session.is_online = True
         session.clone = request.number
-        session.shared_version = shared_version if is_lost else None
+        session.shared_version = shared_version
         self._due.add(request.client)
+
+    def _shared_version(self, request: CloneRequest, known: ClientRecord | None) -> int | None:
+        """The last version that the server and a client, which had a clone before, have both had;
+        ``None`` if that is not certain."""
+        if request.previous == 0:
+            return None
+        if self._has_lost(request):
+            last = self._incarnations.last_version_of(request.incarnation, self.version)
+            if last is None:
+                last = 0 if known is None else known.version
+            return min(last, request.version - 1)
+        is_certain = 0 in (request.version, self._incarnation) or (
+            self._incarnations.of(request.version) == request.incarnation != 0
+        )
+        return request.version if is_certain else None
+
+    def _previous_replicas(
+        self, request: CloneRequest, known: ClientRecord | None
+    ) -> tuple[int, ...]:
+        """The replicas of a client's earlier clones, whose identities its statements may use."""
+        if known is not None:
+            if request.previous != known.replica:
+                return ()
+            return (*known.previous_replicas, known.replica)[-PREVIOUS_REPLICAS_MAX:]
+        # The server has forgotten the client. It has given the replica to nobody else.
+        is_taken = any(
+            request.previous in (each.replica, *each.previous_replicas)
+            for each in self._clients.values()
+        )
+        is_given = 0 < request.previous < self._next_replica
+        return (request.previous,) if is_given and not is_taken else ()
 
     def _skip_replicas(self) -> None:
         """Before the first clone, skips replicas that a server with the same state before may have
@@ -322,6 +354,8 @@ class Server:
         # The server has lost a clone with a later replica, and a subscription with a later epoch.
         epoch = record.epoch + (record.next_subscription is not None)
         is_later = request.replica > record.replica or request.epoch > epoch
+        # The client knows that its statements before were decided.
+        is_later |= any(each.number > record.decided + 1 for each in request.statements[:1])
         if is_later or self._has_lost(request):
             session.again = self._again(request, _OTHER_HISTORY)
             return
@@ -334,14 +368,9 @@ class Server:
 
     def _has_lost(self, request: Request) -> bool:
         """Whether the version of a client is not one of this server's."""
-        found = self._incarnation_of(request.version)
+        found = self._incarnations.of(request.version)
         is_other = 0 not in (found, request.incarnation) and found != request.incarnation
         return request.version > self.version or is_other
-
-    def _incarnation_of(self, version: int) -> int:
-        """Which server decided the last statement of a version; 0 if that is not known."""
-        entry = self._log.entry(version)
-        return 0 if entry is None else entry.incarnation
 
     def _acknowledge(self, record: ClientRecord, request: SyncRequest) -> ClientRecord:
         """The record after what a request acknowledges; a late request acknowledges less."""
@@ -397,7 +426,7 @@ class Server:
                 entry = self._decider.decide(client, replicas, statement, work)
                 touched_nodes[client] = touched_nodes.get(client, 0) + work.touched
             entry = replace(entry, incarnation=self._incarnation)
-            self._log.append(entry)
+            self._append(entry)
             self._changes.entries.append(entry)
             self._store(replace(record, decided=statement.number))
 
@@ -498,7 +527,8 @@ class Server:
         entries = self._log.after(max(record.version, self._log.start))
         unreported = 0
         if record.version < self._log.start:
-            unreported = record.decided - sum(entry.client == record.client for entry in entries)
+            reported = sum(entry.client == record.client for entry in entries)
+            unreported = max(0, record.decided - reported)
         return CloneAnswer(
             client=record.client,
             number=number,
@@ -508,7 +538,7 @@ class Server:
             snapshot=patch or b"",
             reports=self._reports(record.client, entries, record.subscription, views),
             unreported=unreported,
-            incarnation=self._incarnation_of(self.version),
+            incarnation=self._incarnations.of(self.version),
         )
 
     def _update(
@@ -532,7 +562,7 @@ class Server:
             decided=record.decided,
             patch=patch,
             reports=self._reports(record.client, self._log.after(same), wanted, views),
-            incarnation=self._incarnation_of(self.version),
+            incarnation=self._incarnations.of(self.version),
         )
 
     def _reports(
@@ -583,4 +613,4 @@ class Server:
         self._views.clear()
         with self._tree.at_version(start):
             snapshot = self._tree.snapshot()
-        self._changes.checkpoint = Checkpoint(start, snapshot)
+        self._changes.checkpoint = Checkpoint(start, snapshot, self._incarnations.up_to(start))

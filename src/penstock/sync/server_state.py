@@ -58,6 +58,9 @@ class Checkpoint:
 
     version: int
     snapshot: bytes
+    incarnations: tuple[tuple[int, int], ...] = ()
+    """The runs of versions that incarnations of the server decided up to this one: the first
+    version of each run, and the incarnation (:class:`~penstock.sync.incarnations.Incarnations`)."""
 
 
 @dataclass(slots=True)

@@ -26,8 +26,8 @@ from penstock.workspace.sync_state_codec import decode_stored, encode_stored
 
 _K = TypeVar("_K", int, str)
 
-FORMAT: Final = 1
-"""Version of the resources."""
+FORMAT: Final = 2
+"""Version of the resources. In version 1, the state has no incarnations."""
 
 PREFIX: Final = "penstock-"
 """Of the names of the databases; the name of the document and a number follow."""
@@ -56,6 +56,8 @@ let $state := db:open('DATABASE', 'state.xml')/state
 return string-join(
   ($state/@format, $state/@round, $state/@version, $state/@next-replica, $state/@digest), ' ')
 """
+
+_READ_INCARNATIONS: Final = "string(db:open('DATABASE', 'state.xml')/state/@incarnations)"
 
 _READ_CHECKPOINT: Final = "db:retrieve('DATABASE', 'checkpoint')"
 
@@ -94,6 +96,10 @@ return if ($state/@digest ne $expected)
     return db:delete('DATABASE', 'clients/' || $key || '.xml'),
     if (empty($changes?checkpoint)) then () else (
       replace value of node $state/@version with $changes?checkpoint,
+      replace value of node $state/@format with $changes?format,
+      if ($state/@incarnations)
+        then replace value of node $state/@incarnations with $changes?incarnations
+        else insert node attribute incarnations { $changes?incarnations } into $state,
       for $entry in db:open('DATABASE', 'log')/entry
       where xs:integer($entry/@version) le xs:integer($changes?checkpoint)
       return db:delete('DATABASE', 'log/' || $entry/@version || '.xml'),
@@ -116,6 +122,8 @@ class _Content:
         self.version = 0
         """Of the checkpoint."""
         self.next_replica = 1
+        self.incarnations = ""
+        """Of the checkpoint: the first version of each run, and the incarnation."""
         self._checkpoint = 0
         self._entries: dict[int, int] = {}
         self._clients: dict[str, int] = {}
@@ -141,6 +149,9 @@ class _Content:
         if changes.checkpoint is not None:
             self.version = encoded.checkpoint = changes.checkpoint.version
             encoded.snapshot = changes.checkpoint.snapshot
+            self.incarnations = " ".join(
+                str(number) for run in changes.checkpoint.incarnations for number in run
+            )
             self._checkpoint = _number("checkpoint", encoded.snapshot)
             for version in [each for each in self._entries if each <= self.version]:
                 self._sum -= self._entries.pop(version)
@@ -155,7 +166,8 @@ class _Content:
     @property
     def digest(self) -> str:
         """The digest, in hexadecimal."""
-        state = _number("state", f"{self.round} {self.version} {self.next_replica}".encode())
+        head = f"{self.round} {self.version} {self.next_replica} {self.incarnations}".rstrip()
+        state = _number("state", head.encode())
         return f"{(state + self._checkpoint + self._sum) % (1 << 256):064x}"
 
 
@@ -280,8 +292,8 @@ class BasexSyncStore:
             return self._session.query(query.replace("DATABASE", database))
 
         try:
-            *numbers, digest = read(_READ_STATE).decode().split()
-            written, round_number, version, next_replica = map(int, numbers)
+            *state_numbers, digest = read(_READ_STATE).decode().split()
+            written, round_number, version, next_replica = map(int, state_numbers)
         except (BasexQueryError, ValueError) as problem:
             raise _UnreadableError(str(problem)) from problem
         if written > FORMAT:
@@ -293,8 +305,10 @@ class BasexSyncStore:
             entries = read(_READ_ENTRIES).decode().splitlines()
             records = read(_READ_CLIENTS).decode().splitlines()
             clients = [decode_stored(record, ClientRecord) for record in records]
+            numbers = [int(number) for number in read(_READ_INCARNATIONS).split()]
+            runs = tuple(zip(numbers[::2], numbers[1::2], strict=True))
             state = StoredState(
-                Checkpoint(version, read(_READ_CHECKPOINT)),
+                Checkpoint(version, read(_READ_CHECKPOINT), runs),
                 [decode_stored(entry, LogEntry) for entry in entries],
                 {record.client: record for record in sorted(clients, key=lambda each: each.client)},
                 next_replica,
@@ -335,7 +349,7 @@ class BasexSyncStore:
         empty = _Content()
         state = (
             f'<state format="{FORMAT}" round="{empty.round}" version="{empty.version}"'
-            f' next-replica="{empty.next_replica}" digest="{empty.digest}"/>'
+            f' next-replica="{empty.next_replica}" digest="{empty.digest}" incarnations=""/>'
         )
         self._update(_CREATE, database, {"state": (state, "xs:string")})
 
@@ -353,6 +367,8 @@ class BasexSyncStore:
             "clients": [{"key": key, "record": text} for key, text in encoded.clients.items()],
             "removed": encoded.removed,
             "checkpoint": None if encoded.checkpoint is None else str(encoded.checkpoint),
+            "incarnations": self._content.incarnations,
+            "format": str(FORMAT),
         }
         variables = {
             "expected": (expected, "xs:string"),

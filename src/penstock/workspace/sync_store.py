@@ -6,6 +6,7 @@ so that nothing is acknowledged that is not stored.
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from pathlib import Path
 from typing import Final, Protocol
@@ -21,12 +22,16 @@ from penstock.workspace.sync_state_codec import decode_stored, encode_stored
 APPLICATION_ID: Final = 0x50454E59
 """``PENY``: marks a SQLite file as the state of a synchronisation server."""
 
-FORMAT: Final = 1
+FORMAT: Final = 2
 """Version of the tables."""
+
+_ADD_INCARNATIONS: Final = "ALTER TABLE document ADD COLUMN incarnations TEXT NOT NULL DEFAULT '[]'"
+"""Makes version 2 of version 1."""
 
 _TABLES: Final = (
     "CREATE TABLE document (only INTEGER PRIMARY KEY CHECK (only = 1),"
     " version INTEGER NOT NULL, snapshot BLOB NOT NULL, next_replica INTEGER NOT NULL) STRICT",
+    _ADD_INCARNATIONS,
     "CREATE TABLE entries (version INTEGER PRIMARY KEY, entry TEXT NOT NULL) STRICT",
     "CREATE TABLE clients (name TEXT PRIMARY KEY, record TEXT NOT NULL) STRICT, WITHOUT ROWID",
 )
@@ -69,7 +74,7 @@ class SqliteSyncStore:
         """What was written; ``None`` if nothing was."""
         with self._database.read_transaction() as connection:
             row = connection.execute(
-                "SELECT version, snapshot, next_replica FROM document"
+                "SELECT version, snapshot, next_replica, incarnations FROM document"
             ).fetchone()
             if row is None:
                 return None
@@ -77,7 +82,7 @@ class SqliteSyncStore:
             records = connection.execute("SELECT name, record FROM clients ORDER BY name")
             try:
                 return StoredState(
-                    Checkpoint(row[0], row[1]),
+                    Checkpoint(row[0], row[1], _runs(row[3])),
                     [decode_stored(entry, LogEntry) for (entry,) in entries],
                     {name: decode_stored(record, ClientRecord) for name, record in records},
                     row[2],
@@ -96,11 +101,13 @@ class SqliteSyncStore:
                 ((entry.version, encode_stored(entry)) for entry in changes.entries),
             )
             if changes.checkpoint is not None:
-                start, snapshot = changes.checkpoint.version, changes.checkpoint.snapshot
+                start = changes.checkpoint.version
+                incarnations = json.dumps(changes.checkpoint.incarnations)
                 connection.execute(
-                    "INSERT INTO document VALUES (1, ?, ?, 1) ON CONFLICT (only)"
-                    " DO UPDATE SET version = excluded.version, snapshot = excluded.snapshot",
-                    (start, snapshot),
+                    "INSERT INTO document VALUES (1, ?, ?, 1, ?) ON CONFLICT (only)"
+                    " DO UPDATE SET version = excluded.version, snapshot = excluded.snapshot,"
+                    " incarnations = excluded.incarnations",
+                    (start, changes.checkpoint.snapshot, incarnations),
                 )
                 connection.execute("DELETE FROM entries WHERE version <= ?", (start,))
             if changes.next_replica is not None:
@@ -119,6 +126,11 @@ class SqliteSyncStore:
         self._database.close()
 
 
+def _runs(text: str) -> tuple[tuple[int, int], ...]:
+    """The incarnations of a checkpoint."""
+    return tuple((int(first), int(incarnation)) for first, incarnation in json.loads(text))
+
+
 def _prepare(connection: sqlite3.Connection, path: Path) -> None:
     (application,) = connection.execute("PRAGMA application_id").fetchone()
     (version,) = connection.execute("PRAGMA user_version").fetchone()
@@ -132,3 +144,6 @@ def _prepare(connection: sqlite3.Connection, path: Path) -> None:
         raise error("workspace.missing", f"{path} is not the state of a synchronisation server")
     elif version > FORMAT:
         raise error("workspace.too-new", f"{path} has format {version}; {FORMAT} is supported")
+    elif version < FORMAT:
+        connection.execute(_ADD_INCARNATIONS)
+        connection.execute(f"PRAGMA user_version = {FORMAT}")

@@ -14,11 +14,12 @@ from penstock.workspace.sync_store import SyncStore
 def check_that_a_stored_state_is_what_was_written(
     open_store: Callable[[], SyncStore], seed: int
 ) -> None:
-    """Stores the rounds of a random history, with clients that leave, and checkpoints."""
+    """Stores the rounds of a random history, with clients that leave, checkpoints, and a server
+    that is started again."""
     rng = random.Random(seed)
     store = open_store()
     assert store.load() is None
-    server = Server.of_document(random_document(rng, size=12), horizon=12)
+    server = Server.of_document(random_document(rng, size=12), horizon=12, incarnation=7)
     changes = server.take_changes()
     assert changes.checkpoint is not None
     expected = StoredState(changes.checkpoint)
@@ -28,6 +29,8 @@ def check_that_a_stored_state_is_what_was_written(
         for name, query in (("one/\u2028&", "/*"), ("two", "//a | //b"), ("three", "/*"))
     }
     for number in range(20):
+        if number == 8:
+            server = Server(expected, horizon=12, incarnation=8)
         if number == 12:
             server.remove("three")
             del clients["three"]
@@ -51,6 +54,7 @@ def check_that_a_stored_state_is_what_was_written(
     store.close()
     assert loaded == expected
     assert loaded is not None
+    assert loaded.checkpoint.incarnations
     restored = Server(loaded, horizon=12)
     assert restored.version == server.version
     assert restored.tree.canonical_xml() == server.tree.canonical_xml()

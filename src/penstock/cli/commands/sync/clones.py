@@ -78,8 +78,8 @@ def forget(
 ) -> None:
     """Remove a clone that nobody uses any more from its server.
 
-    Its folder, if there still is one, can pull afterwards, but its statements do not count: clone
-    again.
+    Its folder, if there still is one, is cloned again by its next `pull` or `push`, and keeps what
+    is not pushed.
     """
     from penstock.service.sync import SyncConnection, parse_url
 
