@@ -8,14 +8,17 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pytest
 
 from penstock.documents import Fragment
 from penstock.errors import DocumentError
-from penstock.matching import Matcher
+from penstock.matching import Matcher, SubscriptionIndex
+from penstock.matching.batch import error_array
 from penstock.pipeline import batch_matcher, fragment_rows
-from penstock.pipeline.batch_matcher import BatchMatcher
+from penstock.pipeline.batch_matcher import BatchMatcher, BatchOutcomes, DeliveredDocuments
+from penstock.pipeline.document_mappings import BatchMappings
 from penstock.workspace.index_versions import open_version, write_version
 from penstock.workspace.table_schemas import MORE_FRAGMENTS
 from support.spark.example_tables import subscription_table
@@ -36,11 +39,20 @@ def matcher(tmp_path: Path) -> BatchMatcher:
     return BatchMatcher(open_version(write_version(str(tmp_path), subscription_table(QUERIES))))
 
 
+def with_fragments(
+    matcher: BatchMatcher, contents: pa.Array[Any], outcomes: BatchOutcomes
+) -> tuple[BatchOutcomes, pa.Array[Any]]:
+    """The outcomes and fragments of a batch that is not divided."""
+    (part,) = matcher.with_fragments(contents, outcomes, "all")
+    assert part.rows == range(len(contents))
+    return part.outcomes, part.fragments
+
+
 def fragments_of(matcher: BatchMatcher) -> dict[str, list[str] | None]:
     """The fragments of the first document, by subscription."""
     outcomes = matcher.match(DOCUMENTS)
     (names,) = matcher.subscription_columns(outcomes, ["subscription"])
-    kept, given = matcher.with_fragments(CONTENTS, outcomes, "all")
+    kept, given = with_fragments(matcher, CONTENTS, outcomes)
     assert kept is outcomes
     assert len(given) == 2 * len(QUERIES)
     rows = zip(names.to_pylist(), given.to_pylist(), strict=True)
@@ -84,7 +96,7 @@ def test_omitted_fragments_are_counted(
     contents = pa.array([document, b"<news><item/><item/></news>"])
     outcomes = matcher.match(pa.RecordBatch.from_arrays([contents], names=["content"]))
     (names,) = matcher.subscription_columns(outcomes, ["subscription"])
-    _, given = matcher.with_fragments(contents, outcomes, "all")
+    _, given = with_fragments(matcher, contents, outcomes)
     path_fragments = [
         [(part["kind"], part["xml"]) for part in parts or ()]
         for name, parts in zip(names.to_pylist(), given.to_pylist(), strict=True)
@@ -102,7 +114,7 @@ def test_a_subscription_limits_its_fragments(tmp_path: Path) -> None:
     limited = BatchMatcher(open_version(write_version(str(tmp_path), table)))
     contents = pa.array([b"<news/>", b"<news><item/><item/><item/></news>"])
     outcomes = limited.match(pa.RecordBatch.from_arrays([contents], names=["content"]))
-    outcomes, given = limited.with_fragments(contents, outcomes, "all")
+    outcomes, given = with_fragments(limited, contents, outcomes)
     (names,) = limited.subscription_columns(outcomes, ["subscription"])
     fragments: list[Any] = given.to_pylist()
     last = {
@@ -124,10 +136,140 @@ def test_fragments_past_the_bytes_of_a_delivery_are_counted(
     (names,) = matcher.subscription_columns(outcomes, ["subscription"])
     for most, count in ((1, 1), (13, 1), (14, 2), (21, 3)):
         monkeypatch.setattr(fragment_rows, "DELIVERY_FRAGMENT_BYTES_MAX", most)
-        _, given = matcher.with_fragments(contents, outcomes, "all")
+        _, given = with_fragments(matcher, contents, outcomes)
         parts: Any = given.to_pylist()[names.to_pylist().index("anna.path")]
         omitted = [f"<!-- {3 - count} more -->"] if count < 3 else []
         assert [part["xml"] for part in parts] == ["<item/>"] * count + omitted
+
+
+@pytest.mark.parametrize(
+    ("size", "parts"),
+    [(1, [2, 2, 1]), (400, [4, 1]), (2_000, [5])],
+)
+def test_a_batch_is_divided_where_its_fragments_are_too_large(
+    matcher: BatchMatcher, monkeypatch: pytest.MonkeyPatch, size: int, parts: list[int]
+) -> None:
+    first, unmatched, second = CONTENTS.to_pylist()
+    contents = pa.array([first, b"<news", second, unmatched, first], pa.binary())
+    batch = pa.RecordBatch.from_arrays([contents], names=["content"])
+    matched = matcher.match(batch)
+    whole, fragments = with_fragments(matcher, contents, matched)
+    monkeypatch.setattr(batch_matcher, "SLICE_FRAGMENT_BYTES", size)
+    divided = list(matcher.with_fragments(contents, matched, "all"))
+    assert [len(part.rows) for part in divided] == parts
+    assert [row for part in divided for row in part.rows] == list(range(5))
+    assert_same(divided, whole, fragments)
+
+
+def assert_same(
+    parts: Sequence[DeliveredDocuments], whole: BatchOutcomes, fragments: pa.Array[Any]
+) -> None:
+    """Parts have the outcomes and fragments of the batch."""
+    rows = [part.outcomes.document_rows + part.rows.start for part in parts]
+    assert np.concatenate(rows).tolist() == whole.document_rows.tolist()
+    subscriptions = [part.outcomes.subscription_rows for part in parts]
+    assert np.concatenate(subscriptions).tolist() == whole.subscription_rows.tolist()
+    unknown = [part.outcomes.unknown_elements for part in parts]
+    assert np.concatenate(unknown).tolist() == whole.unknown_elements.tolist()
+    errors: Any = pa.concat_arrays([part.outcomes.errors for part in parts])
+    assert errors.equals(whole.errors)
+    assert pa.concat_arrays([part.fragments for part in parts]).equals(fragments)
+    omitted = {
+        row + part.rows.start: count
+        for part in parts
+        for row, count in part.outcomes.fragments_omitted.items()
+        if count
+    }
+    assert omitted == {row: count for row, count in whole.fragments_omitted.items() if count}
+
+
+def test_outcomes_of_some_documents_are_as_if_they_were_the_batch() -> None:
+    outcomes = BatchOutcomes(
+        np.array([0, 1, 1, 3]),
+        np.array([5, 6, 7, 8]),
+        error_array({2: DocumentError("xml.unclosed", "it ends")}, 4),
+        BatchMappings((None,) * 4, {2: DocumentError("xml.unclosed", "it ends")}),
+        np.array([0, 9, 0, 1]),
+        {1: np.array([3]), 3: np.array([4])},
+        {0: 1, 3: 2},
+    )
+    assert outcomes.of(range(4)) is outcomes
+    part = outcomes.of(range(1, 3))
+    assert part.match_counts.tolist() == [2, 0]
+    assert part.subscription_rows.tolist() == [6, 7]
+    errors: Any = part.errors
+    assert [error and error["code"] for error in errors.to_pylist()] == [None, "xml.unclosed"]
+    assert (len(part.mappings.mappings), set(part.mappings.refused)) == (2, {1})
+    assert part.unknown_elements.tolist() == [9, 0]
+    assert {row: list(numbers) for row, numbers in part.set_aside.items()} == {0: [3]}
+    assert part.fragments_omitted == {}
+    assert outcomes.of(range(3, 4)).fragments_omitted == {0: 2}
+
+
+@pytest.mark.parametrize(("size", "delivered"), [(100, 1), (200, 3), (1_000, 5)])
+def test_subscriptions_get_the_whole_document_past_the_fragments_of_a_document(
+    matcher: BatchMatcher, monkeypatch: pytest.MonkeyPatch, size: int, delivered: int
+) -> None:
+    monkeypatch.setattr(batch_matcher, "DOCUMENT_FRAGMENT_BYTES_MAX", size)
+    _, fragments = with_fragments(matcher, CONTENTS, matcher.match(DOCUMENTS))
+    counts = [given is not None for given in fragments.to_pylist()]
+    # Each document has its own limit.
+    assert [sum(counts[:5]), sum(counts[5:])] == [delivered, delivered]
+
+
+def test_fragments_past_the_offsets_of_an_array_are_not_added(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(fragment_rows, "ARRAY_BYTES_MAX", 150)
+    rows = fragment_rows.FragmentRows()
+    index = SubscriptionIndex()
+    index.add("a", "//item")
+    found = index.matcher().select(b"<n><item/><item/></n>", ["a"])["a"]
+    assert [rows.add(match, found, 1) for match in range(3)] == [1, 0, 0]
+    assert [given and len(given) for given in rows.array(3).to_pylist()] == [2, None, None]
+
+
+def test_only_fragments_that_fit_a_delivery_are_converted(monkeypatch: pytest.MonkeyPatch) -> None:
+    index = SubscriptionIndex()
+    index.add("a", "//item")
+    found = index.matcher().select(b"<n>" + b"<item/>" * 500 + b"</n>", ["a"])["a"]
+    converted: list[Fragment] = []
+    to_xml = Fragment.to_xml
+
+    def counting(fragment: Fragment) -> str:
+        converted.append(fragment)
+        return to_xml(fragment)
+
+    monkeypatch.setattr(Fragment, "to_xml", counting)
+    monkeypatch.setattr(fragment_rows, "DELIVERY_FRAGMENT_BYTES_MAX", 20)
+    assert fragment_rows.FragmentRows().add(0, found, 400) == 498
+    assert len(converted) == 3
+
+
+@pytest.mark.parametrize("failure", [MemoryError(), OverflowError("too large")])
+def test_a_failure_to_write_fragments_refuses_its_document_and_no_other(
+    matcher: BatchMatcher, monkeypatch: pytest.MonkeyPatch, failure: Exception
+) -> None:
+    matched = matcher.match(DOCUMENTS)
+    before, given = with_fragments(matcher, CONTENTS, matched)
+    array = fragment_rows.FragmentRows.array
+
+    def failing(rows: fragment_rows.FragmentRows, length: int) -> pa.Array[Any]:
+        if b"storm" in rows._xml:  # it has no other trace of the document
+            raise failure
+        return array(rows, length)
+
+    monkeypatch.setattr(fragment_rows.FragmentRows, "array", failing)
+    parts = list(matcher.with_fragments(CONTENTS, matched, "all"))
+    assert [part.rows for part in parts] == [range(0, 1), range(1, 2), range(2, 3)]
+    kept = before.document_rows != 2
+    assert_same(parts[:2], before.of(range(2)), given.filter(pa.array(kept)))
+    errors: Any = parts[2].outcomes.errors
+    (error,) = errors.to_pylist()
+    assert error["code"] == "internal.error"
+    assert len(parts[2].fragments) == len(parts[2].outcomes.document_rows) == 0
+    content: Any = CONTENTS[2].as_py()
+    assert json.loads(error["report"])["document"]["sha256"] == sha256(content).hexdigest()
 
 
 class PanicException(BaseException):
@@ -166,9 +308,9 @@ def fail(
 def test_a_failure_refuses_its_document_and_no_other(
     matcher: BatchMatcher, failure: BaseException, fail: Callable[[BaseException], None]
 ) -> None:
-    before, _ = matcher.with_fragments(CONTENTS, matcher.match(DOCUMENTS), "all")
+    before, _ = with_fragments(matcher, CONTENTS, matcher.match(DOCUMENTS))
     fail(failure)
-    outcomes, fragments = matcher.with_fragments(CONTENTS, matcher.match(DOCUMENTS), "all")
+    outcomes, fragments = with_fragments(matcher, CONTENTS, matcher.match(DOCUMENTS))
     kept = before.document_rows != 2
     assert outcomes.document_rows.tolist() == before.document_rows[kept].tolist()
     assert outcomes.subscription_rows.tolist() == before.subscription_rows[kept].tolist()
@@ -201,7 +343,7 @@ def test_a_refusal_while_matching_or_selecting_keeps_its_code(
     matcher: BatchMatcher, fail: Callable[[BaseException], None]
 ) -> None:
     fail(DocumentError("xml.unclosed", "unexpected"))
-    outcomes, _ = matcher.with_fragments(CONTENTS, matcher.match(DOCUMENTS), "all")
+    outcomes, _ = with_fragments(matcher, CONTENTS, matcher.match(DOCUMENTS))
     errors: Any = outcomes.errors
     assert [error and error["code"] for error in errors.to_pylist()] == [
         *(None, None, "xml.unclosed")

@@ -133,12 +133,12 @@ def test_fragments_of_mapped_documents_are_original_bytes(version: OpenVersion) 
     batch = batch_of([(header("berlin", "nachrichten"), MELDUNG), (header(), ITEM)])
     matcher = BatchMatcher(version, chooser=chooser())
     outcomes = matcher.match(batch)
-    _, fragments = matcher.with_fragments(batch.column("content"), outcomes, "all")
+    (part,) = matcher.with_fragments(batch.column("content"), outcomes, "all")
     (names,) = matcher.subscription_columns(outcomes, ["subscription"])
     found = {
         (int(row), name): [part["xml"] for part in parts or ()]
         for row, name, parts in zip(
-            outcomes.document_rows, names.to_pylist(), fragments.to_pylist(), strict=True
+            outcomes.document_rows, names.to_pylist(), part.fragments.to_pylist(), strict=True
         )
     }
     assert found == {

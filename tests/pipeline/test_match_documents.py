@@ -8,15 +8,16 @@ from pathlib import Path
 
 import pytest
 from pyspark.errors import PySparkException
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame, Row, SparkSession
 
 from penstock.errors import PenstockError
 from penstock.matching import KeywordIndex, SubscriptionIndex
 from penstock.native import native
-from penstock.pipeline import spark_schemas
+from penstock.pipeline import document_matching, spark_schemas
 from penstock.pipeline.document_matching import match_documents, matches_of
 from penstock.workspace.index_versions import write_shards, write_version
 from support.spark.example_tables import START, document_table, expected_matches, subscription_table
+from support.spark.small_slices import SmallSlices
 
 QUERIES = {
     "anna.cheap": "//item[price < 10]",
@@ -73,6 +74,31 @@ def test_an_index_gives_the_same_as_a_version_of_its_subscriptions(
     found = match_documents(documents, index, fragments=True)
     assert rows(found) == rows(match_documents(documents, version, fragments=True))
     assert {row.subscriber for row in matches_of(found).collect()} == {""}
+
+
+def test_documents_with_many_fragments_are_divided(
+    documents: DataFrame, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    version = write_version(str(tmp_path), subscription_table(QUERIES))
+
+    def rows() -> list[Row]:
+        outcomes = match_documents(documents.coalesce(1), version, fragments=True)
+        return outcomes.orderBy("document").collect()
+
+    whole = rows()
+    monkeypatch.setattr(document_matching, "PartitionMatcher", SmallSlices)
+    divided = rows()
+    assert len(divided) == len(whole) == len(CONTENTS)
+    omitted = 0
+    for one, other in zip(divided, whole, strict=True):
+        assert (one.document, one.error) == (other.document, other.error)
+        assert [each.subscription for each in one.matches] == [
+            each.subscription for each in other.matches
+        ]
+        for given, expected in zip(one.matches, other.matches, strict=True):
+            assert given.fragments in (None, expected.fragments)
+            omitted += given.fragments is None
+    assert 0 < omitted < sum(len(row.matches) for row in whole)
 
 
 @pytest.mark.parametrize("shards", [2, 5])

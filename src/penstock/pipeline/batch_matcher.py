@@ -10,14 +10,14 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import Any, Final, Literal, TypeAlias
+from typing import Any, Final, Literal, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from penstock.documents import Header
+from penstock.documents import Fragment, Header
 from penstock.documents.failure_report import PROCESS_EXITS, internal_error
 from penstock.errors import DocumentError
 from penstock.matching import BatchMatches
@@ -25,10 +25,11 @@ from penstock.matching.batch import error_array
 from penstock.mediation import MappingChooser
 from penstock.pipeline.document_mappings import NO_MAPPINGS, BatchMappings, choose_mappings
 from penstock.pipeline.fragment_rows import FragmentRows
+from penstock.pipeline.limits import DOCUMENT_FRAGMENT_BYTES_MAX, SLICE_FRAGMENT_BYTES
 from penstock.pipeline.sent_index import OpenIndex
 from penstock.workspace.index_versions import OpenVersion
 from penstock.workspace.limits import DELIVERY_FRAGMENTS_MAX
-from penstock.workspace.table_schemas import TIME
+from penstock.workspace.table_schemas import FRAGMENTS, TIME
 
 SLICE_BYTES: Final = 4 << 20
 """Approximate bytes of documents that are matched at a time."""
@@ -36,6 +37,7 @@ SLICE_BYTES: Final = 4 << 20
 _HEADER_COLUMNS: Final = ("publisher", "schema", "fields")
 
 Numbers = npt.NDArray[np.int64]
+Value = TypeVar("Value")
 
 FragmentChoice: TypeAlias = Literal["none", "requested", "all"]
 """The matches whose fragments are computed: none, those whose subscription requests fragments, or
@@ -94,6 +96,49 @@ class BatchOutcomes:
     def match_counts(self) -> Numbers:
         """The number of matches of each document."""
         return np.bincount(self.document_rows, minlength=len(self.errors)).astype(np.int64)
+
+    def of(self, documents: range) -> BatchOutcomes:
+        """The outcomes of some successive documents, as if they were the batch."""
+        if documents == range(len(self.errors)):
+            return self
+        first, last = np.searchsorted(self.document_rows, [documents.start, documents.stop])
+        errors: Any = self.errors.slice(documents.start, len(documents))
+        return BatchOutcomes(
+            self.document_rows[first:last] - documents.start,
+            self.subscription_rows[first:last],
+            errors,
+            self.mappings.of_rows(documents),
+            self.unknown_elements[documents.start : documents.stop],
+            _in_rows(self.set_aside, documents),
+            _in_rows(self.fragments_omitted, documents),
+        )
+
+    def without(self, refused: Mapping[int, DocumentError]) -> BatchOutcomes:
+        """The outcomes with some more documents refused, which then match nothing."""
+        if not refused:
+            return self
+        is_kept = ~np.isin(self.document_rows, list(refused))
+        omitted = {row: n for row, n in self.fragments_omitted.items() if row not in refused}
+        return replace(
+            self,
+            document_rows=self.document_rows[is_kept],
+            subscription_rows=self.subscription_rows[is_kept],
+            errors=_with_errors(self.errors, refused),
+            fragments_omitted=omitted,
+        )
+
+
+class DeliveredDocuments(NamedTuple):
+    """Some successive documents of a batch, with the fragments of their matches."""
+
+    rows: range
+    """The rows of the documents in the batch."""
+
+    outcomes: BatchOutcomes
+    """Their outcomes, as if they were the batch."""
+
+    fragments: pa.Array[Any]
+    """The fragments of each match; null where they are not wanted or too large."""
 
 
 class BatchMatcher:
@@ -211,15 +256,7 @@ class BatchMatcher:
                 raise
             except BaseException as failure:
                 document: Any = content[0]
-                reason = internal_error(failure, document.as_py())
-                nothing = np.zeros(0, np.int64)
-                part = BatchOutcomes(
-                    nothing,
-                    nothing,
-                    error_array({0: reason}, 1),
-                    NO_MAPPINGS,
-                    np.zeros(1, np.int64),
-                )
+                part = _refused(internal_error(failure, document.as_py()))
             parts.append(replace(part, document_rows=part.document_rows + row))
         errors: Any = pa.concat_arrays([part.errors for part in parts])
         return BatchOutcomes(
@@ -250,61 +287,79 @@ class BatchMatcher:
 
     def with_fragments(
         self, contents: pa.Array[Any], outcomes: BatchOutcomes, choice: FragmentChoice
-    ) -> tuple[BatchOutcomes, pa.Array[Any]]:
-        """The fragments of each match; null where they are not wanted.
+    ) -> Iterator[DeliveredDocuments]:
+        """The documents of a batch, divided where their fragments are too large for one array.
 
-        Also null where they cannot be determined in bounded memory, the answers of a keyword query
-        with OR in a document that is too large, or within the document's work budget. The complete
-        document is delivered instead. Past the limit of the subscription, by default
+        Each part has about :data:`~penstock.pipeline.limits.SLICE_FRAGMENT_BYTES`. Fragments are
+        null where they are not wanted. Also null where they cannot be determined in bounded memory,
+        the answers of a keyword query with OR in a document that is too large, or within the
+        document's work budget, and where those of the document exceed
+        :data:`~penstock.pipeline.limits.DOCUMENT_FRAGMENT_BYTES_MAX`. The complete document is
+        delivered instead. Past the limit of the subscription, by default
         :data:`~penstock.workspace.limits.DELIVERY_FRAGMENTS_MAX`, or past
         :data:`~penstock.workspace.limits.DELIVERY_FRAGMENT_BYTES_MAX` bytes, a last fragment states
         how many are omitted.
 
-        Returns
-        -------
-        The outcomes, with the numbers of omitted fragments, in which a document whose fragments
-        cannot be determined because of an error is refused with it; and the fragments, one row per
-        match of these outcomes.
+        A document whose fragments cannot be determined because of an error is refused with it.
         """
-        rows = FragmentRows()
-        omitted: Counter[int] = Counter()
-        refused: dict[int, DocumentError] = {}
         matches = np.flatnonzero(self._wanted(outcomes, choice))
-        limits: list[Any] = []
+        limits: list[int | None] = []
         if len(matches):
             limits = self.subscription_columns(outcomes, ["fragments_max"])[0].to_pylist()
+        part = _FragmentPart(0)
         for of_document in np.split(matches, _boundaries(outcomes.document_rows[matches])):
             if len(of_document) == 0:
                 continue
             row = int(outcomes.document_rows[of_document[0]])
+            if part.fragments.size >= SLICE_FRAGMENT_BYTES:
+                yield from self._delivered(contents, outcomes, choice, part, row)
+                part = _FragmentPart(row, int(np.searchsorted(outcomes.document_rows, row)))
             document: Any = contents[row]
-            ids = self.version.ids_of(outcomes.subscription_rows[of_document])
-            mapping = outcomes.mappings.of(row)
             content = document.as_py()
+            ids = self.version.ids_of(outcomes.subscription_rows[of_document])
             try:
-                selected = self.version.mediated.select(content, mapping, ids)
-                for match, id_ in zip(of_document, ids, strict=True):
-                    if id_ in selected:
-                        limit = limits[match] or DELIVERY_FRAGMENTS_MAX
-                        omitted[row] += rows.add(int(match), selected[id_], limit)
+                selected = self.version.mediated.select(content, outcomes.mappings.of(row), ids)
+                part.add(row, of_document, [selected.get(id_) for id_ in ids], limits)
             except PROCESS_EXITS:
                 raise
             except BaseException as failure:
-                refused[row] = internal_error(failure, content)
-        fragments = rows.array(len(outcomes.document_rows))
-        if omitted.total():
-            counts = {row: count for row, count in omitted.items() if row not in refused}
-            outcomes = replace(outcomes, fragments_omitted=counts)
-        if refused:
-            is_kept = ~np.isin(outcomes.document_rows, list(refused))
+                part.refused[row] = internal_error(failure, content)
+        yield from self._delivered(contents, outcomes, choice, part, len(contents))
+
+    def _delivered(
+        self,
+        contents: pa.Array[Any],
+        outcomes: BatchOutcomes,
+        choice: FragmentChoice,
+        part: _FragmentPart,
+        end: int,
+    ) -> Iterator[DeliveredDocuments]:
+        """A part that ends before a row."""
+        rows = range(part.start, end)
+        kept = outcomes.of(rows)
+        try:
+            fragments = part.fragments.array(len(kept.document_rows))
+        except PROCESS_EXITS:
+            raise
+        except BaseException as failure:
+            if len(rows) > 1:  # one document at a time, because one of them is the cause
+                for row in rows:
+                    one = outcomes.of(range(row, row + 1))
+                    for each in self.with_fragments(contents.slice(row, 1), one, choice):
+                        yield each._replace(rows=range(row, row + 1))
+                return
+            document: Any = contents[part.start]
+            part.refused[part.start] = internal_error(failure, document.as_py())
+            fragments = pa.nulls(len(kept.document_rows), FRAGMENTS)
+        if part.omitted.total():
+            omitted = {row - part.start: count for row, count in part.omitted.items()}
+            kept = replace(kept, fragments_omitted=omitted)
+        if part.refused:
+            refused = {row - part.start: reason for row, reason in part.refused.items()}
+            is_kept = ~np.isin(kept.document_rows, list(refused))
             fragments = fragments.filter(pa.array(is_kept))
-            outcomes = replace(
-                outcomes,
-                document_rows=outcomes.document_rows[is_kept],
-                subscription_rows=outcomes.subscription_rows[is_kept],
-                errors=_with_errors(outcomes.errors, refused),
-            )
-        return outcomes, fragments
+            kept = kept.without(refused)
+        yield DeliveredDocuments(rows, kept, fragments)
 
     def _wanted(self, outcomes: BatchOutcomes, choice: FragmentChoice) -> npt.NDArray[np.bool_]:
         """Whether the fragments of each match are wanted."""
@@ -333,6 +388,43 @@ def _refused(reason: DocumentError) -> BatchOutcomes:
     nothing = np.zeros(0, np.int64)
     errors = error_array({0: reason}, 1)
     return BatchOutcomes(nothing, nothing, errors, NO_MAPPINGS, np.zeros(1, np.int64))
+
+
+class _FragmentPart:
+    """Collects the fragments of successive documents."""
+
+    def __init__(self, start: int, first_match: int = 0) -> None:
+        self.start = start
+        """The row of the first document."""
+        self._first_match = first_match
+        """The first match of the documents from this row on."""
+        self.fragments = FragmentRows()
+        self.omitted: Counter[int] = Counter()
+        """By row of a document: the number of fragments that were omitted."""
+        self.refused: dict[int, DocumentError] = {}
+
+    def add(
+        self,
+        row: int,
+        matches: Numbers,
+        selected: Sequence[Sequence[Fragment] | None],
+        limits: Sequence[int | None],
+    ) -> None:
+        """Add the fragments of a document's matches, as far as they are determined."""
+        size_max = self.fragments.size + DOCUMENT_FRAGMENT_BYTES_MAX
+        for match, fragments in zip(matches.tolist(), selected, strict=True):
+            if fragments is not None:
+                self.omitted[row] += self.fragments.add(
+                    match - self._first_match,
+                    fragments,
+                    limits[match] or DELIVERY_FRAGMENTS_MAX,
+                    size_max=size_max,
+                )
+
+
+def _in_rows(values: Mapping[int, Value], documents: range) -> dict[int, Value]:
+    """Values by row, of some documents, with rows that count from the first of them."""
+    return {row - documents.start: value for row, value in values.items() if row in documents}
 
 
 def _mask(rows: Mapping[int, object], length: int) -> pa.BooleanArray:

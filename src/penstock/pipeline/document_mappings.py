@@ -35,6 +35,11 @@ class BatchMappings:
         """The mapping of a document."""
         return self.mappings[row] if self.mappings else None
 
+    def of_rows(self, rows: range) -> BatchMappings:
+        """The mappings of some successive documents, as if they were the batch."""
+        refused = {row - rows.start: why for row, why in self.refused.items() if row in rows}
+        return BatchMappings(self.mappings[rows.start : rows.stop], refused)
+
 
 NO_MAPPINGS = BatchMappings(())
 """No document has a mapping."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from array import array
 from bisect import bisect_right
 from collections.abc import Sequence
-from itertools import accumulate
-from typing import Any
+from itertools import accumulate, islice
+from typing import Any, Final
 
 import pyarrow as pa
 
@@ -15,11 +15,20 @@ from penstock.matching.path_returns import KIND, FragmentColumns, PathReturns, c
 from penstock.workspace.limits import DELIVERY_FRAGMENT_BYTES_MAX
 from penstock.workspace.table_schemas import FRAGMENTS, MORE_FRAGMENTS, SPAN
 
+SPAN_BYTES: Final = 16
+FRAGMENT_BYTES: Final = 32
+"""Bytes of a fragment besides its XML and its spans, approximately."""
+
+ARRAY_BYTES_MAX: Final = 1 << 30
+"""Bytes of all fragments of an array, whose offsets have 31 bits."""
+
 
 class FragmentRows:
     """The fragments of matches that are added in ascending order; null for all others."""
 
     def __init__(self) -> None:
+        self.size = 0
+        """Bytes of all fragments: of their XML, their spans and for each fragment."""
         self._matches: list[int] = []
         """The matches that have fragments, and the number of fragments of each."""
         self._counts: list[int] = []
@@ -40,12 +49,14 @@ class FragmentRows:
         *,
         omitted_before: int = 0,
         xml: Sequence[str] | None = None,
+        size_max: int = ARRAY_BYTES_MAX,
     ) -> int:
         """Add the first fragments of a match; past a limit, one that states how many are omitted.
 
         The limits are ``limit`` fragments and :data:`DELIVERY_FRAGMENT_BYTES_MAX` bytes. If a
-        fragment cannot be converted to XML, nothing is added. ``omitted_before`` fragments were
-        omitted by the caller. ``xml`` is the XML of all fragments, if they are converted already.
+        fragment cannot be converted to XML, or if :attr:`size` would exceed ``size_max`` or
+        :data:`ARRAY_BYTES_MAX`, nothing is added. ``omitted_before`` fragments were omitted by the
+        caller. ``xml`` is the XML of all fragments, if they are converted already.
 
         Returns
         -------
@@ -56,10 +67,21 @@ class FragmentRows:
             columns = fragments.columns(limit)
             kinds: list[str] = [KIND] * len(columns.xml_lengths)
         else:
-            columns = columns_of(fragments[:limit], None if xml is None else xml[:limit])
-            kinds = [fragment.kind for fragment in fragments[:limit]]
+            if xml is None:
+                first, xml = _converted(fragments, limit)
+            else:
+                first, xml = fragments[:limit], xml[:limit]
+            columns = columns_of(first, xml)
+            kinds = [fragment.kind for fragment in first]
         count, size = _fitting(columns)
         spans = sum(columns.span_counts[:count])
+        omitted = len(fragments) - count + omitted_before
+        note = f"<!-- {omitted} more -->".encode() if omitted else b""
+        size_after = self.size + size + len(note)
+        size_after += SPAN_BYTES * spans + FRAGMENT_BYTES * (count + bool(omitted))
+        if size_after > min(size_max, ARRAY_BYTES_MAX):
+            return 0
+        self.size = size_after
         self._matches.append(match)
         self._counts.append(count)
         self._kinds += kinds[:count]
@@ -68,9 +90,7 @@ class FragmentRows:
         self._ends += columns.ends[:spans]
         self._xml_lengths += columns.xml_lengths[:count]
         self._xml += memoryview(columns.xml)[:size]
-        omitted = len(fragments) - count + omitted_before
         if omitted:
-            note = f"<!-- {omitted} more -->".encode()
             self._counts[-1] += 1
             self._kinds.append(MORE_FRAGMENTS)
             self._span_counts.append(0)
@@ -101,6 +121,20 @@ class FragmentRows:
         fragments = _structs(fragment, [pa.array(self._kinds, pa.string()), span_lists, xml])
         offsets = pa.array([*starts, start], pa.int32())
         return pa.ListArray.from_arrays(offsets, fragments, type=FRAGMENTS)
+
+
+def _converted(fragments: Sequence[Fragment], limit: int) -> tuple[list[Fragment], list[str]]:
+    """The first fragments and their XML, up to the one that exceeds the bytes of a delivery."""
+    first: list[Fragment] = []
+    texts: list[str] = []
+    left = DELIVERY_FRAGMENT_BYTES_MAX
+    for fragment in islice(fragments, limit):  # each may be created when it is requested
+        first.append(fragment)
+        texts.append(fragment.to_xml())
+        left -= len(texts[-1])
+        if left < 0:
+            break
+    return first, texts
 
 
 def _fitting(columns: FragmentColumns) -> tuple[int, int]:

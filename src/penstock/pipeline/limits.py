@@ -55,6 +55,15 @@ TAR_HEADER_BYTES_MAX: Final[int] = 1 << 20
 """Bytes of an extended header of a tar archive, which contains a long name or other properties of
 the next member; beyond it, the archive is refused with ``archive.damaged``."""
 
+SLICE_FRAGMENT_BYTES: Final[int] = 32 << 20
+"""Bytes of fragments that a task passes to Spark at a time, except those of one document. The same
+bytes are counted as for `DOCUMENT_FRAGMENT_BYTES_MAX`."""
+
+DOCUMENT_FRAGMENT_BYTES_MAX: Final[int] = 256 << 20
+"""Bytes of all fragments of a document that a task delivers: of their XML in UTF-8, and 16 for each
+span and 32 for each fragment. Subscriptions whose fragments do not fit any more get the whole
+document instead."""
+
 INFERRED_ROWS_MAX: Final[int] = 1_000_000
 """Distinct paths and attributes in the documents that a schema is inferred from; past it inference
 fails with ``schema.samples``."""

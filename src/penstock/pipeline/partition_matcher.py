@@ -67,12 +67,15 @@ class PartitionMatcher:
                     version = self._open(self.shards[shard])
                     chooser = None if self.mappings is None else cached_mappings(self.mappings)
                     matcher = BatchMatcher(version, self.at, chooser)
-                    outcomes = matcher.match(documents, self.quarantine.refusals(documents))
+                    matched = matcher.match(documents, self.quarantine.refusals(documents))
                     contents = documents.column("content")
-                    outcomes, fragments = matcher.with_fragments(contents, outcomes, self.fragments)
-                    if self.config.mode == "FAILFAST":
-                        _raise_first_error(documents, outcomes)
-                    yield MatchedSlice(shard, documents, matcher, outcomes, fragments)
+                    for rows, outcomes, fragments in matcher.with_fragments(
+                        contents, matched, self.fragments
+                    ):
+                        delivered = documents.slice(rows.start, len(rows))
+                        if self.config.mode == "FAILFAST":
+                            _raise_first_error(delivered, outcomes)
+                        yield MatchedSlice(shard, delivered, matcher, outcomes, fragments)
 
     def _open(self, shard: str | SentIndex) -> OpenVersion | OpenIndex:
         if isinstance(shard, SentIndex):
