@@ -64,6 +64,27 @@ def test_an_upper_bound_contains_both(one: Pattern, two: Pattern) -> None:
         assert (first | second) & ~bits == 0
 
 
+@pytest.mark.parametrize(
+    ("one", "two", "expected"),
+    [
+        # A predicate that neither has would be tested at every element, and excludes hardly any.
+        ("/news/item[line/title]", "/news/item[map/title]", "/news/item"),
+        ("/news/*[fact//quote]/team", "/news/*[team//work]/team", "/news/*/team"),
+        ("/news[@genre = 3]/a", "/news[@version = 4]/a", "/news/a"),
+        # What both require remains, and what names of both have in common.
+        ("/news[*/work]/a", "/news[*/work]/b", "/news[*/work]/*"),
+        ("/news[.//work/a]/c", "/news[item/work/a]/c", "/news[.//work/a]/c"),
+        ("/news[@n = 3]/a", "/news[@n = 4]/a", "/news[@n <= 4][@n >= 3]/a"),
+        ("/a[b/x][1]", "/a[c/x][1]", "/a"),
+    ],
+)
+def test_an_upper_bound_has_no_new_predicates_with_wildcards(
+    one: str, two: str, expected: str
+) -> None:
+    (bound,) = upper_bounds(Pattern.of_path(one), Pattern.of_path(two))
+    assert str(bound) == expected
+
+
 @given(patterns)
 def test_a_key_restores_its_pattern(pattern: Pattern) -> None:
     restored = Pattern.from_key(pattern.key)

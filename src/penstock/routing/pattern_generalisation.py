@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from itertools import islice
 
-from penstock.language import KeywordQuery, Query, generalise, normalise
+from penstock.language import KeywordQuery, Query, contains, generalise, normalise
 from penstock.language.keywords.query import Mode
-from penstock.language.xpath.ast import Path
+from penstock.language.xpath.ast import Expr, Kind, Path, Step
 from penstock.routing.keyword_relations import generalise_keywords
 from penstock.routing.limits import WEAKER_PATTERNS_MAX
 from penstock.routing.minimisation import smaller_queries
 from penstock.routing.patterns import UNIVERSAL, Pattern
+from penstock.routing.vocabulary import predicate_steps
 
 
 def upper_bounds(one: Pattern, two: Pattern) -> Iterator[Pattern]:
     """Patterns that contain both, each as specific as its form allows; at worst ``/*``.
 
     Two paths have one, two keyword queries have one for each form. Only header tests that both
-    require remain.
+    require remain. Predicates with wildcards that neither of two paths has are omitted: they take
+    pattern nodes, hardly exclude a document, and are tested at almost every element.
 
     Examples
     --------
@@ -27,11 +29,16 @@ def upper_bounds(one: Pattern, two: Pattern) -> Iterator[Pattern]:
     >>> two = Pattern.of_path("/news/flash[@n = 7]", where={"lang": "en"})
     >>> [str(bound) for bound in upper_bounds(one, two)]
     ['/news/*[@n <= 7][@n >= 3] where lang=en']
+    >>> one = Pattern.of_path("/news/item[line/title]")
+    >>> two = Pattern.of_path("/news/item[map/title]")
+    >>> [str(bound) for bound in upper_bounds(one, two)]
+    ['/news/item']
     """
     where = one.where & two.where
     universal = Pattern(UNIVERSAL.query, where)
     if isinstance(one.query, Query) and isinstance(two.query, Query):
-        bound = Pattern(normalise(generalise(one.query, two.query)), where)
+        general = normalise(generalise(one.query, two.query))
+        bound = Pattern(_without_new_wildcards(general, (one.query, two.query)), where)
         yield bound if bound.is_storable else universal
     elif isinstance(one.query, KeywordQuery) and isinstance(two.query, KeywordQuery):
         queries = list(generalise_keywords(one.query, two.query))
@@ -40,6 +47,39 @@ def upper_bounds(one: Pattern, two: Pattern) -> Iterator[Pattern]:
             yield universal
     else:
         yield universal
+
+
+def _without_new_wildcards(bound: Query, parts: Iterable[Query]) -> Query:
+    """An upper bound without the predicates that have a wildcard and that no part has."""
+    known = {
+        predicate
+        for part in parts
+        for branch in part.branches
+        for step in branch.steps
+        for predicate in step.predicates
+    }
+
+    def is_kept(predicate: Expr) -> bool:
+        return predicate in known or not any(map(_is_wildcard, predicate_steps(predicate)))
+
+    branches = tuple(
+        Path(
+            tuple(
+                replace(step, predicates=tuple(filter(is_kept, step.predicates)))
+                for step in branch.steps
+            )
+        )
+        for branch in bound.branches
+    )
+    if branches == bound.branches:
+        return bound
+    simpler = normalise(Query(branches))
+    # A position counts the nodes for which the predicates before it hold.
+    return simpler if contains(simpler, bound) else bound
+
+
+def _is_wildcard(step: Step) -> bool:
+    return step.kind is not Kind.TEXT and step.test.local is None
 
 
 def weaker_patterns(pattern: Pattern) -> Iterator[Pattern]:

@@ -178,16 +178,17 @@ def _path_steps(path: Path) -> Iterator[Step]:
     for step in path.steps:
         yield step
         for predicate in step.predicates:
-            yield from _expr_steps(predicate)
+            yield from predicate_steps(predicate)
 
 
-def _expr_steps(expr: Expr) -> Iterator[Step]:
+def predicate_steps(expr: Expr) -> Iterator[Step]:
+    """All steps of the paths in a predicate, nested ones included."""
     match expr:
         case And(items) | Or(items):
             for item in items:
-                yield from _expr_steps(item)
+                yield from predicate_steps(item)
         case Not(item):
-            yield from _expr_steps(item)
+            yield from predicate_steps(item)
         case ComparePaths(left=left, right=right):
             yield from _path_steps(left)
             yield from _path_steps(right)
