@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from penstock.language import Query, why_never
-from penstock.routing import Pattern, containment_order
+from penstock.routing import Pattern, containment_order, containment_search
 from penstock.routing.containment_order import FixedOrder
+from penstock.routing.containment_search import FixedSearch
 from support.strategies.patterns import patterns
 
 
@@ -61,3 +63,13 @@ def test_equivalent_patterns_contain_each_other() -> None:
         ("/a/b", "/a[b]", True),
         ("/a[b]", "/a/b", True),
     ]
+
+
+def test_patterns_that_nothing_contains_are_not_parsed(monkeypatch: pytest.MonkeyPatch) -> None:
+    # Of many subscriptions most have no container, and parsing took longer than the search.
+    keys = [Pattern.of_path(query).key for query in ("/a/b", "/a/c[@n > 3]", "//d/*")]
+    search = FixedSearch(keys)
+    parsed: list[str] = []
+    monkeypatch.setattr(containment_search, "parse_normal", lambda text, **_: parsed.append(text))
+    assert [search.containers(number) for number in range(3)] == 3 * [frozenset()]
+    assert parsed == []

@@ -250,21 +250,27 @@ class FixedSearch:
     def containers(self, number: int) -> frozenset[int]:
         """The positions of the other patterns that contain one."""
         kind, text, namespaces, where = json.loads(self._keys[number])
-        found: set[int] = set()
+        fields = dict(where)
         if kind == "xpath":
-            query = parse_normal(text, namespaces=dict(namespaces))
-            mentioned = mentioned_labels(query)
+            # The text, because a parsed query would be brought into normal form again.
+            paths = self._paths.containers(text, namespaces=dict(namespaces), where=fields)
+            others = [int(id_) for id_ in paths if int(id_) != number]
+            if not others:
+                return frozenset()
+            mentioned = mentioned_labels(parse_normal(text, namespaces=dict(namespaces)))
+            keywords = frozenset[int]()
         else:
             pattern = Pattern.from_key(self._keys[number])
-            found.update(self._positions[each] for each in self._keywords.containers(pattern))
+            keywords = frozenset(
+                self._positions[each] for each in self._keywords.containers(pattern)
+            )
             # Of the paths, those that every document matches contain a keyword query.
             assert isinstance(UNIVERSAL.query, Query)
-            query, mentioned = UNIVERSAL.query, pattern.mentioned_labels
-        for id_ in self._paths.containers(query, where=dict(where)):
-            # All contain a pattern that no document matches; listed is what the labels show.
-            if _required_labels(self._keys[int(id_)]) <= mentioned:
-                found.add(int(id_))
-        return frozenset(found - {number})
+            others = list(map(int, self._paths.containers(UNIVERSAL.query, where=fields)))
+            mentioned = pattern.mentioned_labels
+        # All contain a pattern that no document matches; listed is what the labels show.
+        shown = {each for each in others if _required_labels(self._keys[each]) <= mentioned}
+        return (keywords | shown) - {number}
 
 
 @lru_cache(REQUIRED_LABELS_MAX)
