@@ -40,9 +40,11 @@ EXHAUSTED: dict[str, set[str]] = {
     "two peers move below each other": {"none"},
     "a peer moves while its new parent is taken for dead": ALL_BUT_DOCUMENTS,
     "an interior peer crashes while another moves below it": ALL_BUT_DOCUMENTS,
-    "a request is duplicated and an attempt repeated": set(FAULTS),
+    "a request is duplicated and an attempt repeated": ALL_BUT_DOCUMENTS,
     "a child takes the place of its parent": {"none"},
+    "a subscription is narrowed and widened again while it is widened": {"none"},
     "the source restarts while a peer moves": {"none", "losses", "crashes"},
+    "the source restarts with a smaller epoch": ALL_BUT_DOCUMENTS,
 }
 """Faults with which a scenario has no more states than the bound; the others have more."""
 
@@ -79,6 +81,14 @@ def test_a_late_request_does_not_make_the_edge_again_that_a_dead_child_had() -> 
     copy."""
     scenario = next(each for each in SCENARIOS if "taken for dead" in each.name)
     budget = replace(NO_FAULTS, time_outs=1, silences=1)
+    found = explore(scenario, states_max=5_000, budget=budget, complete_every=20)
+    assert found.is_exhausted
+
+
+def test_a_filter_that_is_widened_again_while_it_is_widened_is_not_lost() -> None:
+    """A heartbeat states the narrower one, before the first attempt is confirmed."""
+    scenario = next(each for each in SCENARIOS if "widened again" in each.name)
+    budget = replace(NO_FAULTS, heartbeats=1)
     found = explore(scenario, states_max=5_000, budget=budget, complete_every=20)
     assert found.is_exhausted
 
@@ -179,6 +189,10 @@ def keep_the_epoch(self: DocumentDelivery, epoch: int) -> None:
     pass
 
 
+def ignore_what_is_known(self: DocumentDelivery, known: int) -> None:
+    pass
+
+
 @pytest.mark.parametrize(
     ("name", "changed", "method", "mutant", "problem"),
     [
@@ -189,7 +203,20 @@ def keep_the_epoch(self: DocumentDelivery, epoch: int) -> None:
             keep_the_filter,
             "lost the filter of <2>",
         ),
-        ("the source restarts", DocumentDelivery, "enter_epoch", keep_the_epoch, "misses|dead end"),
+        (
+            "the source restarts while",
+            DocumentDelivery,
+            "enter_epoch",
+            keep_the_epoch,
+            "misses|dead end",
+        ),
+        (
+            "with a smaller epoch",
+            DocumentDelivery,
+            "outgrow_epoch",
+            ignore_what_is_known,
+            "dead end",
+        ),
     ],
 )
 def test_a_protocol_that_ignores_changes_is_found(

@@ -3,136 +3,20 @@
 from __future__ import annotations
 
 import random
-from typing import NamedTuple
 
-from penstock.overlay import (
-    BucketDocument,
-    BucketInterest,
-    BucketModel,
-    Connected,
-    Deliver,
-    MembershipState,
-    Peer,
-    PeerOptions,
-)
-from penstock.overlay.interest import Interest
-from penstock.overlay.membership import Membership
+from penstock.overlay import BucketInterest, Peer
 from penstock.overlay.peer_messages import (
-    AnyPeerMessage,
     AttachConfirmation,
     AttachRefusal,
     AttachRequest,
     Attempt,
     Detach,
     FilterRequest,
+    FilterStatement,
     Leaving,
     NotChild,
 )
-from penstock.overlay.peer_outputs import PeerOutput, Send
-
-SOURCE = "s"
-MODEL = BucketModel()
-
-
-class InFlight(NamedTuple):
-    """A message on its way."""
-
-    sender: str
-    receiver: str
-    message: AnyPeerMessage
-
-
-class World:
-    """A source and peers whose messages the test delivers."""
-
-    def __init__(self, *names: str, fan_out: int = 6) -> None:
-        options = PeerOptions(fan_out=fan_out)
-        self.peers = {
-            name: Peer(name, model=MODEL, random=random.Random(name), options=options)
-            for name in (SOURCE, *names)
-        }
-        self.now = 0.0
-        self.flying: list[InFlight] = []
-        self.sent: list[InFlight] = []
-        self.delivered: dict[str, list[int]] = {name: [] for name in self.peers}
-        self.connections: list[tuple[str, Connected]] = []
-        self.take(SOURCE, self.peers[SOURCE].serve(epoch=1, now=0.0))
-
-    def member(self, name: str) -> Membership:
-        return self.peers[name].membership(SOURCE)
-
-    def take(self, name: str, outputs: list[PeerOutput]) -> None:
-        for output in outputs:
-            match output:
-                case Send():
-                    self.flying.append(InFlight(name, output.peer, output.message))
-                    self.sent.append(self.flying[-1])
-                case Deliver():
-                    self.delivered[name].append(output.sequence)
-                case Connected():
-                    self.connections.append((name, output))
-                case _:
-                    pass
-
-    def join(self, name: str, interest: BucketInterest, seed: str) -> None:
-        """A peer asks a seed for a place, and sends its first attach request."""
-        peer = self.peers[name]
-        outputs = peer.join(SOURCE, interest, self.now, seeds=[seed])
-        self.take(name, [each for each in outputs if isinstance(each, Send) and each.peer == seed])
-        self.deliver(self.flying.pop(0))
-        self.deliver(self.flying.pop(0))
-        if self.member(name).state is MembershipState.JOINING:
-            self.member(name).time_out(self.now)
-            self.take(name, peer._taken())
-
-    def deliver(self, flying: InFlight) -> None:
-        peer = self.peers[flying.receiver]
-        self.take(flying.receiver, peer.receive(flying.sender, flying.message, self.now))
-
-    def settle(self) -> None:
-        """Everything that is on its way arrives."""
-        while self.flying:
-            self.deliver(self.flying.pop(0))
-
-    def settle_until(self, kind: type[AnyPeerMessage], receiver: str) -> InFlight:
-        """Everything arrives until a message is on its way, which is taken from there."""
-        while True:
-            flying = self.flying.pop(0)
-            if isinstance(flying.message, kind) and flying.receiver == receiver:
-                return flying
-            self.deliver(flying)
-
-    def last(self, kind: type[AnyPeerMessage], sender: str) -> InFlight:
-        return [
-            each for each in self.sent if isinstance(each.message, kind) and each.sender == sender
-        ][-1]
-
-    def run(self, name: str, seconds: float = 2.5) -> None:
-        """Time passes for one peer, which processes its timers."""
-        self.now += seconds
-        self.take(name, self.peers[name].tick(self.now))
-
-    def publish(self, buckets: int) -> None:
-        document = BucketDocument(0, buckets)
-        self.take(SOURCE, self.peers[SOURCE].publish(document, self.now))
-
-    def lose_child(self, name: str, child: str) -> None:
-        self.member(name).lose_child(child, self.now)
-        self.take(name, self.peers[name]._taken())
-
-    def rest(self) -> None:
-        """A minute passes without faults."""
-        for _ in range(24):
-            self.settle()
-            self.now += 2.5
-            for name, peer in self.peers.items():
-                self.take(name, peer.tick(self.now))
-        self.settle()
-
-
-def covers(interest: Interest, other: BucketInterest) -> bool:
-    assert isinstance(interest, BucketInterest)
-    return MODEL.covers(interest, other)
+from support.overlay import MODEL, SOURCE, InFlight, World, covers
 
 
 def test_a_late_request_does_not_bring_an_older_filter_back() -> None:
@@ -237,6 +121,76 @@ def test_a_filter_that_is_narrowed_while_it_is_widened_is_not_confirmed() -> Non
     assert covers(member.filter.confirmed, BucketInterest.of(1))
     assert not member.filter.coverage.covers(1, 1, BucketInterest.of(2))
     assert not covers(member.filter.confirmed, BucketInterest.of(2))
+
+
+def test_a_filter_that_is_widened_again_is_stated_again() -> None:
+    """It is narrowed and widened while the attempt to widen it first is under way."""
+    world = World("p", "c")
+    world.join("p", BucketInterest.of(1), SOURCE)
+    world.settle()
+    world.join("c", BucketInterest.of(1), "p")
+    world.settle()
+    wide, narrow = BucketInterest(0b110), BucketInterest.of(1)
+    world.take("c", world.peers["c"].change_interest(SOURCE, wide, 0.0))
+    late = world.settle_until(AttachConfirmation, "c")
+    world.take("c", world.peers["c"].change_interest(SOURCE, narrow, 0.0))
+    world.deliver(InFlight("p", "c", FilterRequest(SOURCE)))
+    statement = world.settle_until(FilterStatement, "p")
+    world.deliver(statement)
+    assert world.member("p").children["c"].filter == narrow
+    world.take("c", world.peers["c"].change_interest(SOURCE, wide, 0.0))
+    world.deliver(late)
+    assert not covers(world.member("c").filter.confirmed, wide)
+    connected = len(world.connections)
+    world.publish(0b100)
+    world.rest()
+    last = world.connections[-1][1]
+    assert last.is_current
+    assert len(world.connections) > connected
+    world.publish(0b100)
+    world.rest()
+    assert world.delivered["c"] == list(range(last.sequence + 1, 3))
+
+
+def test_a_request_that_a_newer_statement_has_overtaken_is_ignored() -> None:
+    world = World("p", "c")
+    world.join("p", BucketInterest.of(0), SOURCE)
+    world.settle()
+    world.join("c", BucketInterest.of(1), "p")
+    world.settle()
+    world.take("c", world.peers["c"].change_interest(SOURCE, BucketInterest(0b110), 0.0))
+    overtaken = world.settle_until(AttachRequest, "p")
+    child = world.member("p").children["c"]
+    newer = FilterStatement(SOURCE, child.edge, child.version + 2, BucketInterest.of(1))
+    world.deliver(InFlight("c", "p", newer))
+    world.deliver(overtaken)
+    assert child.filter == BucketInterest.of(1)
+    assert not world.member("p").filter.relayed
+
+
+def test_a_late_confirmation_does_not_count_for_what_was_stated_again_since() -> None:
+    """The filter above the relaying peer is the same all the time, so its version does not tell."""
+    world = World("p", "q", "m")
+    world.join("p", BucketInterest(0b1111), SOURCE)
+    world.settle()
+    world.join("q", BucketInterest.of(3), "p")
+    world.settle()
+    world.join("m", BucketInterest.of(2), "q")
+    late = world.settle_until(AttachConfirmation, "p")
+    # The peer in the middle takes the new child for dead, and its filter is narrowed.
+    world.lose_child("q", "m")
+    world.deliver(InFlight("p", "q", FilterRequest(SOURCE)))
+    world.deliver(world.settle_until(FilterStatement, "p"))
+    world.publish(0b100)
+    world.settle()
+    # The child repeats its request, and only then the confirmation of the first one arrives.
+    world.run("m")
+    world.deliver(world.settle_until(AttachRequest, "q"))
+    world.deliver(world.settle_until(AttachRequest, "p"))
+    world.deliver(late)
+    world.rest()
+    connected = [each.sequence for name, each in world.connections if name == "m"]
+    assert connected == [1]
 
 
 def full_parent() -> World:

@@ -122,7 +122,7 @@ class Subject:
                     self.member.edge,
                     self.member.filter.version,
                     1,
-                    0,
+                    self.member.stream.cursor,
                     ("child", "p"),
                     (SOURCE, "q"),
                 ),

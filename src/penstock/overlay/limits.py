@@ -21,6 +21,9 @@ EXCLUDED_PEERS_MAX: Final[int] = 256
 """Subtrees that an ``Add`` found full, before it is refused. The joining peer backs off and tries
 again."""
 
+EPOCH_MAX: Final[int] = 1 << 62
+"""The largest epoch that a peer can report to a source, which takes a larger one."""
+
 SEEDS_MAX: Final[int] = 16
 """Peers that a joining peer asks at once."""
 

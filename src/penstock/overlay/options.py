@@ -58,6 +58,10 @@ class PeerOptions:
     back_off_seconds_max: float = 30.0
     """Bounds of the random delay after a failed join."""
 
+    gap_seconds: float = 120.0
+    """How long documents are held back because earlier ones are missing. After this time without
+    progress, the gap is reported and they are delivered."""
+
     leave_seconds: float = 30.0
     """How long a leaving peer waits for its children to find other parents."""
 
@@ -95,6 +99,7 @@ class PeerOptions:
             self.silence_seconds,
             self.answer_seconds,
             self.back_off_first_seconds,
+            self.gap_seconds,
             self.leave_seconds,
             self.reorganise_seconds if self.reorganise_seconds is not None else 1.0,
         )

@@ -75,6 +75,11 @@ class OrderedStream:
         """Items that were not held because too many are; they show as a gap later."""
 
     @property
+    def is_holding(self) -> bool:
+        """Whether items are held back."""
+        return bool(self._held)
+
+    @property
     def is_complete(self) -> bool:
         """Whether nothing is known to be missing."""
         return self.gap is None and not self._held
@@ -122,6 +127,26 @@ class OrderedStream:
         self.cursor = max(self.cursor, last)
         accepted += self._drained()
         return accepted
+
+    def give_up(self) -> list[StreamItem]:
+        """Nobody fills the gaps. Returns what was held, in order, and statements of what is lost in
+        between."""
+        missing_to = self.gap[1] if self.gap else 0
+        taken: list[StreamItem] = []
+        for item in self.held_items():
+            if item.sequence > self.cursor:
+                last = max(item.previous, min(missing_to, item.sequence - 1))
+                taken += [*self._lost_through(last), self._processed(item)]
+        taken += self._lost_through(missing_to)
+        self.gap = None
+        self._held.clear()
+        self._held_bytes = 0
+        return taken
+
+    def _lost_through(self, last: int) -> list[StreamItem]:
+        if last <= self.cursor:
+            return []
+        return [self._processed(StreamItem(last, 0, None, lost_from=self.cursor + 1))]
 
     def advance(self, sequence: int) -> None:
         """There is nothing for this peer up to a sequence number."""

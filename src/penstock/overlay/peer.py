@@ -114,7 +114,9 @@ class Peer:
     def serve(self, *, epoch: int, now: float, agent: str | None = None) -> list[PeerOutput]:
         """Become a source, and announce it to the agent if there is one.
 
-        The epoch must be larger after every restart.
+        The epoch should be larger after every restart. If it is not, because a clock went back, the
+        source takes a larger one as soon as a peer attaches that knows the former; sequence numbers
+        start anew then, which ``EpochChanged`` tells.
         """
         if self.name in self.memberships:
             raise error("overlay.source", f"{self.name} is a source already")
@@ -140,7 +142,10 @@ class Peer:
         seeds: Iterable[str] = (),
         agent: str | None = None,
     ) -> list[PeerOutput]:
-        """Join a tree with a subscription; again after leaving it, the stream is resumed."""
+        """Join a tree with a subscription; again after leaving it, the stream is resumed.
+
+        Seeds and agent are those of this call, without seeds the source.
+        """
         if source == self.name:
             raise error("overlay.source", "a source does not join its own tree")
         membership = self.memberships.get(source)
@@ -151,12 +156,14 @@ class Peer:
             raise error("overlay.source", f"the peer {self.name} has joined {source} already")
         else:
             membership.change_interest(interest, now)
+            membership.begin_at(seeds, agent)
         membership.join(now)
         return self._taken()
 
     def change_interest(self, source: str, interest: Interest, now: float) -> list[PeerOutput]:
-        """Change the subscription in a tree: a narrower one at once, another with the next
-        ``Connected``."""
+        """Change the subscription in a tree: a narrower one is in force at once, another with the
+        next ``Connected`` that ``is_current``. There is one after every change: at once, if the
+        ancestors forward what is wanted already."""
         self.membership(source).change_interest(interest, now)
         return self._taken()
 

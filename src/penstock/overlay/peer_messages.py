@@ -18,6 +18,7 @@ from penstock.overlay.limits import (
     ADD_HOPS_MAX,
     AGENT_ROUND_SECONDS_MAX,
     DEPTH_MAX,
+    EPOCH_MAX,
     EXCLUDED_PEERS_MAX,
     FAN_OUT_MAX,
     NAME_BYTES_MAX,
@@ -174,6 +175,10 @@ class AttachRequest(PeerMessage, frozen=True):
 
     displaced: Name | None = None
     """A child of the receiver whose place the moving peer takes. Not relayed."""
+
+    epoch: Annotated[int, Meta(ge=0, le=EPOCH_MAX)] = 0
+    """The largest epoch of the source that a peer on the path knows. A source whose epoch is
+    smaller, because its clock went back, takes a larger one."""
 
 
 class AttachConfirmation(PeerMessage, frozen=True):

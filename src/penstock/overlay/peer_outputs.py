@@ -27,14 +27,15 @@ class Deliver(msgspec.Struct, frozen=True, gc=False):
 
 
 class Connected(msgspec.Struct, frozen=True):
-    """The peer has a parent. Documents after ``sequence`` are delivered."""
+    """The peer has a parent, and a subscription is in force: documents after ``sequence`` are
+    delivered."""
 
     source: str
     parent: str
     epoch: int
     sequence: int
     is_move: bool
-    """Whether the peer was connected before, and changed its parent or widened its filter."""
+    """Whether the peer was connected before, and changed its place."""
 
     is_current: bool
     """Whether the present subscription is in force. If it was changed since the attempt began,
@@ -66,7 +67,8 @@ class GapReported(msgspec.Struct, frozen=True):
 
 
 class EpochChanged(msgspec.Struct, frozen=True):
-    """The source restarted. What it published last before may not have been delivered."""
+    """The source restarted, or took a larger epoch. What it published last before may not have been
+    delivered."""
 
     source: str
     epoch: int

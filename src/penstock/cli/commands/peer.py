@@ -401,6 +401,6 @@ def _print(report: Report) -> None:
         case GapReported():
             note(f"documents {report.first} to {report.last} of {report.source} are lost")
         case EpochChanged():
-            note(f"{report.source} has restarted")
+            note(f"{report.source} has begun a new epoch")
         case _:
             pass

@@ -23,6 +23,10 @@ class RelayedAttempt(NamedTuple):
     """The aggregate filter that was stated to the parent."""
 
     version: int
+    stated_at: tuple[int, int]
+    """Epoch and cursor of this peer since when the child's statement is in force here. What was
+    confirmed from an earlier sequence number on is another statement."""
+
     expires_at: float
 
 
@@ -37,6 +41,7 @@ class AggregateFilter:
         "_children",
         "_model",
         "confirmed",
+        "confirmed_after",
         "coverage",
         "interest",
         "own",
@@ -53,6 +58,8 @@ class AggregateFilter:
         self.version = 0
         self.confirmed: Interest = model.nothing
         """What the parent and its ancestors are known to forward."""
+        self.confirmed_after = 0
+        """The sequence number from which on they do."""
         self.coverage = Coverage(model)
         self.relayed: dict[Attempt, RelayedAttempt] = {}
 
@@ -90,13 +97,12 @@ class AggregateFilter:
         """The ancestors forward an interest after a sequence number."""
         self.coverage.confirmed(sequence, interest)
         self.confirmed = interest
+        self.confirmed_after = sequence
 
-    def still_stated(self, interest: Interest) -> Interest:
-        """What is left of a statement, if a narrower one may have been made since."""
-        if self._model.covers(self.interest, interest):
-            return interest
-        is_less = self._model.covers(interest, self.interest)
-        return self.interest if is_less else self._model.nothing
+    def start_epoch(self) -> None:
+        """The sequence starts anew: what was received of the former one does not matter."""
+        self.coverage.clear()
+        self.confirmed_after = 0
 
     def is_confirmed(self) -> bool:
         """Whether the ancestors forward what this peer and its children want.
@@ -110,10 +116,21 @@ class AggregateFilter:
             if child.is_active
         )
 
-    def relay(self, attempt: Attempt, *, edge: Edge, child_version: int, expires_at: float) -> None:
-        """An attempt passes, and states the present filter."""
+    def relay(
+        self,
+        attempt: Attempt,
+        *,
+        edge: Edge,
+        child_version: int,
+        stated_at: tuple[int, int],
+        expires_at: float,
+    ) -> None:
+        """An attempt passes, or does so again, and states the present filter."""
+        known = self.relayed.get(attempt)
+        if known is not None and known[:4] == (edge, child_version, self.interest, self.version):
+            stated_at = known.stated_at
         self.relayed[attempt] = RelayedAttempt(
-            edge, child_version, self.interest, self.version, expires_at
+            edge, child_version, self.interest, self.version, stated_at, expires_at
         )
 
     def unlock(self, attempt: Attempt) -> RelayedAttempt | None:

@@ -47,6 +47,7 @@ class AttachAttempts:
         "_end",
         "_failures",
         "_filter",
+        "_is_announced",
         "_position",
         "awaited",
         "candidates",
@@ -71,6 +72,8 @@ class AttachAttempts:
         """Whose place this peer has taken, and who is to attach here."""
         self.widen_at = float("-inf")
         """When the filter may be widened again after a failure."""
+        self._is_announced = True
+        """Whether ``Connected`` has said that the present subscription is in force."""
         self._failures = 0
         self._back_off = BackOff(
             position.host.random,
@@ -109,6 +112,40 @@ class AttachAttempts:
         self._filter.note_statement(self._delivery.stream.cursor)
         self.start(position.parent.name, now, edge=position.parent.edge)
 
+    def subscription_changed(self, now: float) -> None:
+        """State it to the ancestors, unless they forward what it wants already."""
+        self._is_announced = False
+        self.widen_if_needed(now)
+        self.announce()
+
+    def announce(self) -> None:
+        """Say that a changed subscription is in force, if no attempt was needed for it.
+
+        An attempt that is under way may have stated a filter without it.
+        """
+        position, stated, delivery = self._position, self._filter, self._delivery
+        is_announced = self._is_announced or position.state is _S.LEAVING
+        if is_announced or position.parent is None or position.attempt is not None:
+            return
+        if position.host.model.covers(stated.confirmed, stated.own):
+            self._connected(
+                position.parent.name, delivery.stream.epoch, delivery.complete_after, is_move=False
+            )
+
+    def _connected(self, parent: str, epoch: int, sequence: int, *, is_move: bool) -> None:
+        position, stated = self._position, self._filter
+        self._is_announced = position.host.model.covers(stated.confirmed, stated.own)
+        position.emit(
+            Connected(
+                position.source,
+                parent=parent,
+                epoch=epoch,
+                sequence=sequence,
+                is_move=is_move,
+                is_current=self._is_announced,
+            )
+        )
+
     def start(
         self,
         target: str,
@@ -125,6 +162,13 @@ class AttachAttempts:
         )
         self.awaited = None
         self._request(position.attempt, now)
+
+    def restart_if_restated(self, now: float) -> None:
+        """Another filter has been stated to the parent since an attempt to widen it began: begin
+        anew, because a confirmation of that attempt would count for what is stated no longer."""
+        own = self._position.attempt
+        if own is not None and own.edge is not None and own.version != self._filter.version:
+            self.start(own.target, now, edge=own.edge)
 
     def try_next(self, now: float) -> None:
         """Try the next candidate."""
@@ -145,6 +189,7 @@ class AttachAttempts:
                 bitmap=self._delivery.overlap.bitmap(),
                 path=(position.name,),
                 displaced=None if own.displaced is None else own.displaced.peer,
+                epoch=self._delivery.known_epoch,
             ),
         )
         position.phase_at = now + self.patience()
@@ -181,6 +226,7 @@ class AttachAttempts:
             position.phase_at = now + delay
         else:
             self.widen_at = now + delay
+            self.announce()
 
     def on_confirmation(self, sender: str, message: AttachConfirmation, now: float) -> None:
         """The confirmation has arrived."""
@@ -204,11 +250,8 @@ class AttachAttempts:
         """The attempt is confirmed: adopt the new parent."""
         position, old = self._position, self._position.parent
         made_by, interest = own.attempt, own.interest
-        if own.edge is not None:
-            # A narrower filter may have been stated to the parent since.
-            interest = self._filter.still_stated(interest)
-            if old is not None:
-                made_by = old.attempt
+        if own.edge is not None and old is not None:
+            made_by = old.attempt
         position.parent = ParentLink(own.target, made_by, message.edge, message.ancestors, now)
         if own.displaced is not None:
             self.awaited = own.displaced
@@ -223,15 +266,7 @@ class AttachAttempts:
         self._delivery.connect(message.epoch, message.sequence, is_new_edge=is_new_edge)
         self._filter.coverage.narrowed(self._delivery.stream.cursor, interest)
         self._filter.confirm(message.sequence, interest)
-        position.emit(
-            Connected(
-                position.source,
-                parent=own.target,
-                epoch=message.epoch,
-                sequence=message.sequence,
-                is_move=old is not None,
-                is_current=position.host.model.covers(interest, self._filter.own),
-            )
-        )
+        is_move = old is not None and is_new_edge
+        self._connected(own.target, message.epoch, message.sequence, is_move=is_move)
         self._delivery.request_replay(now)
         self._end.connected(now)

@@ -65,22 +65,26 @@ class AttachPath:
             child = position.children.add(sender, message.attempt, message.interest, now)
             child.displaced = message.displaced
         assert child is not None
+        if message.version < child.version:
+            return  # The child has stated another filter since, and repeats what still counts.
         if not child.is_active:
             child.heard_at = now
-        if message.version >= child.version:
-            child.version = message.version
-            child.filter = message.interest
+        child.version = message.version
+        child.filter = message.interest
         self._delivery.overlap.note_child(child, message.bitmap)
         stated.update()
         if position.is_root:
+            self._delivery.outgrow_epoch(message.epoch)
             self._confirm(message, now)
             return
         assert position.parent is not None
-        stated.note_statement(self._delivery.stream.cursor)
+        stream = self._delivery.stream
+        stated.note_statement(stream.cursor)
         stated.relay(
             message.attempt,
             edge=child.edge,
             child_version=message.version,
+            stated_at=(stream.epoch, stream.cursor),
             expires_at=now + position.host.options.attempt_seconds,
         )
         position.send(
@@ -93,6 +97,7 @@ class AttachPath:
                 version=stated.version,
                 bitmap=message.bitmap,
                 path=(*message.path, position.name),
+                epoch=max(message.epoch, self._delivery.known_epoch),
             ),
         )
 
@@ -137,9 +142,10 @@ class AttachPath:
             path=message.path,
             ancestors=(position.name,),
         )
-        if len(message.path) == 1:
-            self._activate(child, stream.cursor, now)
+        is_new = len(message.path) == 1 and self._activate(child, stream.cursor, now)
         position.send(child.name, confirmation)
+        if is_new:
+            self._delivery.catch_up(child)
 
     def on_confirmation(self, sender: str, message: AttachConfirmation, now: float) -> None:
         """A confirmation passes: the filter is in force, and a new child is active."""
@@ -150,6 +156,7 @@ class AttachPath:
             or position.parent_by(sender, message.edge) is None
             or message.version != relayed.version
             or message.epoch < self._delivery.stream.epoch
+            or (message.epoch, message.sequence) < relayed.stated_at
         ):
             return
         self._filter.unlock(message.attempt)
@@ -158,8 +165,7 @@ class AttachPath:
         child = position.children.by_edge(path[-2], relayed.edge)
         if child is None:
             return
-        if len(path) == 2:
-            self._activate(child, message.sequence, now)
+        is_new = len(path) == 2 and self._activate(child, message.sequence, now)
         position.send(
             child.name,
             AttachConfirmation(
@@ -173,6 +179,8 @@ class AttachPath:
                 ancestors=(*message.ancestors, position.name),
             ),
         )
+        if is_new:
+            self._delivery.catch_up(child)
 
     def on_refusal(self, message: AttachRefusal, now: float) -> None:
         """A refusal passes."""
@@ -190,10 +198,14 @@ class AttachPath:
             AttachRefusal(position.source, message.attempt, message.reason, path[:-1]),
         )
 
-    def _activate(self, child: ChildLink, sequence: int, now: float) -> None:
-        """The confirmation passes: the child receives all documents after ``sequence``."""
+    def _activate(self, child: ChildLink, sequence: int, now: float) -> bool:
+        """The confirmation passes: the child receives all documents after ``sequence``.
+
+        Returns whether it is new. It does not know the edge before it has the confirmation, so that
+        is sent before the documents that the child is behind.
+        """
         if child.is_active:
-            return
+            return False
         child.is_active = True
         child.heard_at = now
         child.last_sent = sequence
@@ -202,7 +214,7 @@ class AttachPath:
             self._remove(leaving, now)
         if child.displaced is not None:
             self._displace(child, now)
-        self._delivery.catch_up(child)
+        return True
 
     def _displace(self, child: ChildLink, now: float) -> None:
         """A child is active in the place of another one, which is asked to attach below it.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from penstock.overlay.child_link import ChildLink
 from penstock.overlay.interest import OverlayDocument
 from penstock.overlay.limits import (
+    EPOCH_MAX,
     REPLAY_BYTES_MAX,
     REPLAY_DOCUMENTS_MAX,
 )
@@ -34,7 +35,16 @@ class DocumentDelivery:
     forgotten by it.
     """
 
-    __slots__ = ("_filter", "_model", "_position", "buffer", "overlap", "replay_asked_at", "stream")
+    __slots__ = (
+        "_filter",
+        "_model",
+        "_position",
+        "_stalled",
+        "buffer",
+        "overlap",
+        "replay_asked_at",
+        "stream",
+    )
 
     def __init__(self, position: TreePosition, filter_: AggregateFilter) -> None:
         host = position.host
@@ -48,6 +58,8 @@ class DocumentDelivery:
             host.model, position.children, limits.window_documents, host.random
         )
         self.replay_asked_at = float("-inf")
+        self._stalled: tuple[int, float] | None = None
+        """The cursor behind which documents are held, and since when."""
 
     def serve(self, epoch: int) -> None:
         """Begin the stream of this source."""
@@ -75,8 +87,19 @@ class DocumentDelivery:
             self.overlap.statistics.start(epoch, sequence)
         self.overlap.extend(sequence)
 
+    @property
+    def complete_after(self) -> int:
+        """Documents after it that match what is confirmed come: what is missing now is replayed by
+        the filter of the time when it was requested."""
+        missing_to = self.stream.gap[1] if self.stream.gap else 0
+        return max(self.stream.cursor, missing_to, self._filter.confirmed_after)
+
     def catch_up(self, child: ChildLink) -> None:
-        """Forward to a child what this peer had before the child was known to be connected."""
+        """Forward to a child what this peer had before the child was known to be connected.
+
+        What the buffer no longer has is a gap for the child, which has it replayed from above.
+        """
+        child.last_sent = max(child.last_sent, self.buffer.floor)
         for number, document in self.buffer.between(child.last_sent + 1, self.stream.cursor):
             if self._model.matches(child.filter, document):
                 self._forward(child, number, document)
@@ -157,15 +180,33 @@ class DocumentDelivery:
 
     def _take(self, items: list[StreamItem], now: float) -> None:
         """Process items that are in order now, and request what is missing."""
+        self._process(items)
+        if self.stream.gap is not None:
+            is_due = now - self.replay_asked_at >= self._position.host.options.answer_seconds
+            if items or is_due:
+                self.request_replay(now)
+
+    def _process(self, items: list[StreamItem]) -> None:
         for item in items:
             if item.lost_from:
                 self._report_gap(item.lost_from, item.sequence)
             else:
                 self._accept(item.sequence, item.document)
-        if self.stream.gap is not None:
-            is_due = now - self.replay_asked_at >= self._position.host.options.answer_seconds
-            if items or is_due:
-                self.request_replay(now)
+
+    def give_up(self) -> None:
+        """Nobody will fill the gaps: report them, and process what is held back behind them."""
+        self._stalled = None
+        self._process(self.stream.give_up())
+
+    def give_up_if_stalled(self, now: float) -> None:
+        """Give up a gap that has held documents back for ``gap_seconds`` and is no shorter."""
+        cursor, options = self.stream.cursor, self._position.host.options
+        if not self.stream.is_holding:
+            self._stalled = None
+        elif self._stalled is None or self._stalled[0] != cursor:
+            self._stalled = cursor, now
+        elif now - self._stalled[1] >= options.gap_seconds:
+            self.give_up()
 
     def _expect(self, sequence: int, now: float) -> None:
         self.stream.expect(sequence)
@@ -267,15 +308,27 @@ class DocumentDelivery:
                 )
                 child.last_sent = last
 
+    @property
+    def known_epoch(self) -> int:
+        """What this peer reports to the source with an attach request."""
+        return min(self.stream.epoch, EPOCH_MAX)
+
+    def outgrow_epoch(self, known: int) -> None:
+        """A peer knows an epoch of this source: if it is larger than the present one, the clock
+        went back between two starts, and peers would ignore what is sent."""
+        if known > self.stream.epoch:
+            self.enter_epoch(min(known + 1, EPOCH_MAX))
+
     def enter_epoch(self, epoch: int) -> None:
         """The source has restarted: its sequence starts anew."""
         stream = self.stream
         if epoch <= stream.epoch:
             return
+        self.give_up()
         self._position.emit(EpochChanged(self._position.source, epoch, stream.epoch, stream.cursor))
         stream.start(epoch, 0)
         self.overlap.start_epoch(epoch)
         self.buffer.start(0)
-        self._filter.coverage.clear()
+        self._filter.start_epoch()
         for child in self._position.children.values():
             child.last_sent = 0

@@ -156,14 +156,13 @@ class Heartbeats:
         self._delivery.advance(message.epoch, message.position, message.last_sent, now)
         return False
 
-    def on_filter_request(self, sender: str, message: FilterRequest, now: float) -> None:
+    def state_filter(self) -> None:
         """The parent has another filter than the one that was stated by digest."""
         position, stated = self._position, self._filter
         parent = position.parent
-        if parent is None or parent.name != sender:
-            return
+        assert parent is not None
         statement = FilterStatement(position.source, parent.edge, stated.version, stated.interest)
-        position.send(sender, statement)
+        position.send(parent.name, statement)
         stated.note_statement(self._delivery.stream.cursor)
 
     def on_filter_statement(self, sender: str, message: FilterStatement, now: float) -> None:

@@ -53,12 +53,21 @@ class JoinSearch:
         self._filter = filter_
         self._delivery = delivery
         self._attempts = attempts
-        self.seeds = tuple(dict.fromkeys(seeds)) or (position.source,)
+        self.begin_at(seeds)
         self.join_number = 0
         """Answers to other requests than the last are ignored."""
         self.unanswered: set[str] = set()
         self.rejoin_seeds: tuple[str, ...] = ()
-        """Former ancestors, the grandparent first."""
+        """Former ancestors, the grandparent first. They are asked until there is a parent again, as
+        long as they answer: those that attach or move themselves refuse for a while."""
+
+    def begin_at(self, seeds: Iterable[str]) -> None:
+        """The peers to join at; the source if there are none."""
+        self.seeds = tuple(dict.fromkeys(seeds)) or (self._position.source,)
+
+    def forget_ancestors(self) -> None:
+        """There is a parent."""
+        self.rejoin_seeds = ()
 
     def forget(self, path: tuple[str, ...]) -> None:
         """The parent is lost: answers are ignored, and its ancestors are asked next."""
@@ -94,7 +103,6 @@ class JoinSearch:
         self.unanswered = set(seeds)
         # An orphan needs a parent soon: its former ancestors answer without asking the source.
         is_compared = len(seeds) > 1 and not self.rejoin_seeds
-        self.rejoin_seeds = ()
         bitmap = self._delivery.overlap.bitmap()
         for seed in seeds:
             position.send(
@@ -146,6 +154,11 @@ class JoinSearch:
         if self._position.state in SEEKS_PLACE and message.join == self.join_number:
             self.answered(message.seed, now)
 
+    def unreachable(self, seed: str, now: float) -> None:
+        """No connection to a seed can be made."""
+        self.rejoin_seeds = tuple(each for each in self.rejoin_seeds if each != seed)
+        self.answered(seed, now)
+
     def answered(self, seed: str, now: float) -> None:
         """A seed has answered, or cannot."""
         self.unanswered.discard(seed)
@@ -155,6 +168,7 @@ class JoinSearch:
     def choose(self, now: float) -> None:
         """All seeds have answered, or their time is over."""
         position, attempts = self._position, self._attempts
+        self.rejoin_seeds = tuple(each for each in self.rejoin_seeds if each not in self.unanswered)
         is_relocating = position.state is _S.RELOCATING
         best: dict[str, Candidate] = {}
         for candidate in sorted(attempts.candidates, key=lambda each: each[:4]):

@@ -254,6 +254,11 @@ class Membership:
         assert self.position.is_root
         return self.delivery.publish(document)
 
+    def begin_at(self, seeds: Iterable[str], agent: str | None) -> None:
+        """Look for a parent elsewhere than before the peer left."""
+        self.position.agent = agent
+        self.join_search.begin_at(seeds)
+
     def join(self, now: float) -> None:
         """Look for a parent."""
         self.join_search.start(now)
@@ -278,7 +283,7 @@ class Membership:
         self.filter.own = own
         self.delivery.overlap.change_own(own)
         self.heartbeats.state_soon(now)
-        self.attempts.widen_if_needed(now)
+        self.attempts.subscription_changed(now)
 
     def awaited_answers(self) -> set[str]:
         """Peers whose answers are awaited: to an attach attempt, or to a request for a place."""
@@ -302,7 +307,7 @@ class Membership:
             self.attempts.abandon()
             self.attempts.failed(now)
         elif position.state in SEEKS_PLACE and peer in self.join_search.unanswered:
-            self.join_search.answered(peer, now)
+            self.join_search.unreachable(peer, now)
         elif position.state in {_S.LOCATING, _S.ASKING} and peer == position.agent:
             self.time_out(now)
 
@@ -314,6 +319,7 @@ class Membership:
             if name in self.position.children:
                 self.lose_child(name, now)
         self.filter.unlock_expired(now)
+        self.delivery.give_up_if_stalled(now)
         self.heartbeats.send()
         if self.delivery.stream.gap is not None:
             self.delivery.repeat_replay_request(now)
@@ -321,6 +327,7 @@ class Membership:
             self.departure.hand_over()
         if self.position.is_connected:
             self.attempts.widen_if_needed(now)
+            self.attempts.announce()
 
     # What concerns several
 
@@ -366,6 +373,7 @@ class Membership:
 
     def connected(self, now: float) -> None:
         """An attempt is confirmed."""
+        self.join_search.forget_ancestors()
         self.heartbeats.send()
         self.heartbeats.start(now)
         self.reorganisation.start(now)
@@ -389,6 +397,7 @@ class Membership:
         self.filter.update()
         self.heartbeats.stop()
         self.reorganisation.stop()
+        self.delivery.give_up()
         position.emit(Left(position.source))
 
     def _on_confirmation(self, sender: str, message: AttachConfirmation, now: float) -> None:
@@ -398,6 +407,7 @@ class Membership:
                 self.attempts.on_confirmation(sender, message, now)
             else:
                 self.attach_path.on_confirmation(sender, message, now)
+                self.attempts.announce()
 
     def _on_refusal(self, sender: str, message: AttachRefusal, now: float) -> None:
         path = message.path
@@ -411,6 +421,11 @@ class Membership:
         if self.heartbeats.on_parent_heartbeat(sender, message, now):
             self.lose_parent(now)
 
+    def _on_filter_request(self, sender: str, message: FilterRequest, now: float) -> None:
+        if self.position.is_parent(sender):
+            self.heartbeats.state_filter()
+            self.attempts.restart_if_restated(now)
+
     def _on_not_child(self, sender: str, message: NotChild, now: float) -> None:
         if self.position.parent_by(sender, message.edge) is not None:
             self.lose_parent(now)
@@ -423,7 +438,7 @@ _HANDLERS: dict[type[PeerMessage], Callable[[Membership, str, Any, float], None]
     Replay: lambda it, *given: it.delivery.on_replay(*given),
     ChildHeartbeat: lambda it, *given: it.heartbeats.on_child_heartbeat(*given),
     ParentHeartbeat: Membership._on_parent_heartbeat,
-    FilterRequest: lambda it, *given: it.heartbeats.on_filter_request(*given),
+    FilterRequest: Membership._on_filter_request,
     FilterStatement: lambda it, *given: it.heartbeats.on_filter_statement(*given),
     NotChild: Membership._on_not_child,
     Seeds: lambda it, *given: it.join_search.on_seeds(*given),

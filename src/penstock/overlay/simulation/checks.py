@@ -147,10 +147,9 @@ def _check_subscriber(
 def _interests_at(log: SubscriberLog, epoch: int, sequence: int) -> list[Interest]:
     """The subscriptions that may decide a document: several, while a change is under way."""
     deciding = [log.interests[0][1]]
-    for changed_at, interest in log.interests[1:]:
-        confirmed = next(
-            ((number, after) for time, number, after in log.connections if time > changed_at), None
-        )
+    for before, interest in log.interests[1:]:
+        later = log.connections[before : before + 1]
+        confirmed = later[0][1:] if later else None
         if confirmed is not None and confirmed < (epoch, sequence):
             deciding = [interest]
         else:

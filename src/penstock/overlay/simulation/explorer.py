@@ -55,6 +55,9 @@ _ROUNDS_CHECKED = 8
 """Rounds between two looks at such a run, which is longer than the silence of a dead peer. It ends
 when everything was in order twice, so after more time than a peer needs to leave."""
 
+_EPOCH = 2
+"""Epoch and incarnation of the source at the start."""
+
 _TEXTS_MAX = 200_000
 """Messages whose text is remembered."""
 
@@ -128,8 +131,8 @@ class WorldState:
     commands: tuple[tuple[str, str, str], ...] = ()
     """What is still to be commanded: ``("move", peer, new parent)``, ``("displace", peer, the peer
     whose place it takes)``, ``("leave", peer, "")``, ``("subscribe", peer, the peer whose
-    subscription it takes)``, ``("ask", peer, "")``: the peer asks the agent whether it may move, or
-    ``("restart", source, "")``."""
+    subscription it takes)``, ``("ask", peer, "")``: the peer asks the agent whether it may move,
+    ``("restart", source, "")``, or ``("restart early", source, "")``: with a smaller epoch."""
 
     delivered: tuple[tuple[Position, ...], ...] = ()
     """What each peer delivered."""
@@ -240,9 +243,21 @@ SCENARIOS: tuple[ExplorerScenario, ...] = (
         budget=Budget(losses=1, time_outs=1, heartbeats=1, documents=1),
     ),
     ExplorerScenario(
+        name="a subscription is narrowed and widened again while it is widened",
+        parents=(0, 1),
+        commands=(("subscribe", 2, 0), ("subscribe", 2, 2), ("subscribe", 2, 0)),
+        budget=Budget(losses=1, time_outs=1, heartbeats=2, documents=1),
+    ),
+    ExplorerScenario(
         name="the source restarts while a peer moves",
         parents=(0, 0),
         commands=(("restart", 0, 0), ("move", 1, 2)),
+        budget=Budget(losses=1, time_outs=1, heartbeats=2, documents=2),
+    ),
+    ExplorerScenario(
+        name="the source restarts with a smaller epoch",
+        parents=(0, 1, -1),
+        commands=(("restart early", 0, 0),),
         budget=Budget(losses=1, time_outs=1, heartbeats=2, documents=2),
     ),
     ExplorerScenario(
@@ -384,10 +399,10 @@ class _Explorer:
     def start(self) -> WorldState:
         world = _World({}, [], {name: [] for name in self._names})
         for number, name in enumerate(self._names):
-            peer = self._new_peer(name)
+            peer = self._new_peer(name, incarnation=_EPOCH if number == 0 else 1)
             world.peers[name] = peer
             if number == 0:
-                world.take(name, peer.serve(epoch=1, now=0.0))
+                world.take(name, peer.serve(epoch=_EPOCH, now=0.0))
                 continue
             parent = self._scenario.parents[number - 1]
             seeds = [SOURCE] if parent < 0 else [self._names[parent]]
@@ -498,6 +513,8 @@ class _Explorer:
                     yield from self._outcomes(f"{name} subscribes anew", rest, name, change)
                 case "restart":
                     yield f"{name} restarts", self._restarted(rest, member.stream.epoch + 1)
+                case "restart early":
+                    yield f"{name} restarts early", self._restarted(rest, member.stream.epoch - 1)
                 case "ask" if member.state is MembershipState.CONNECTED:
                     for _, asked in self._outcomes("", rest, name, _ask_agent):
                         yield f"{name} asks the agent", self._answered(asked, name)
@@ -861,7 +878,7 @@ def _key(member: Membership) -> tuple[object, ...]:
         own and (own.attempt, own.edge, own.target, own.tries, own.interest, own.version),
         (own and own.displaced, attempts.awaited),
         [tuple(each) if is_collecting else each[3:] for each in attempts.candidates],
-        [(attempt, *relayed[:4]) for attempt, relayed in stated.relayed.items()],
+        [(attempt, *relayed[:5]) for attempt, relayed in stated.relayed.items()],
         (member.departure.replacement, member.departure.replaced_below),
         (position.numbers, position.children.edges_made, attempts.failures),
         attempts.widen_at > never,

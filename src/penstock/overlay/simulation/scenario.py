@@ -48,6 +48,9 @@ class ScenarioOptions:
     partitions: int = 0
     partition_seconds: float = 40.0
     source_restarts: int = 0
+    clock_goes_back: bool = False
+    """Whether each restart of the source has a smaller epoch than the one before."""
+
     has_agent: bool = False
     limits: PeerLimits = field(default_factory=PeerLimits)
     reorganises: bool = True
@@ -76,6 +79,7 @@ def random_options(seed: int) -> ScenarioOptions:
         changes=sometimes(0.5),
         partitions=chance.choice([0, 0, 1, 2]),
         source_restarts=chance.choice([0, 0, 0, 1]),
+        clock_goes_back=random.Random(f"{seed}/clock").random() < 0.5,
         has_agent=chance.random() < 0.3,
         limits=chance.choice(
             [
@@ -114,10 +118,11 @@ class _Scenario:
             subscribers=options.peers, random=self.simulator.random, k=10, shuffle_every=50
         )
         self._names = [f"p{number}" for number in range(options.peers)]
+        self._epoch = 100
 
     def run(self) -> None:
         options, simulator = self._options, self.simulator
-        simulator.add_source(SOURCE, self._peer_options())
+        simulator.add_source(SOURCE, self._peer_options(), epoch=self._epoch)
         for name in self._names:
             simulator.at(self._chance.uniform(0, 20), partial(self._start, name))
         self._schedule(options.crashes, self._crash)
@@ -210,4 +215,5 @@ class _Scenario:
 
     def _restart_source(self) -> None:
         self.simulator.crash(SOURCE)
-        self.simulator.add_source(SOURCE, self._peer_options())
+        self._epoch += -1 if self._options.clock_goes_back else 1
+        self.simulator.add_source(SOURCE, self._peer_options(), epoch=self._epoch)

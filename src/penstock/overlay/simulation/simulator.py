@@ -33,8 +33,8 @@ AGENT = "agent"
 class SubscriberLog:
     """What a subscriber received of one source, for the checkers."""
 
-    interests: list[tuple[float, Interest]] = field(default_factory=list)
-    """Subscriptions with the time of each change."""
+    interests: list[tuple[int, Interest]] = field(default_factory=list)
+    """Subscriptions, each with the number of confirmations before it."""
 
     connections: list[tuple[float, int, int]] = field(default_factory=list)
     """Time, epoch and sequence number of each confirmation of the present subscription."""
@@ -141,12 +141,14 @@ class Simulator:
         self.traffic.setdefault(name, Traffic())
         return peer
 
-    def add_source(self, name: str, options: PeerOptions | None = None) -> None:
-        """Adds a source, or restarts it with a larger epoch."""
+    def add_source(
+        self, name: str, options: PeerOptions | None = None, *, epoch: int | None = None
+    ) -> None:
+        """Adds a source, or restarts it; without ``epoch`` with a larger one."""
         peer = self.new_peer(name, options)
         self.published.setdefault(name, [])
         agent = AGENT if self.agent is not None else None
-        epoch = self._incarnations[name]
+        epoch = self._incarnations[name] if epoch is None else epoch
         self._process(name, peer.serve(epoch=epoch, now=self.now, agent=agent))
 
     def add_peer(
@@ -168,14 +170,15 @@ class Simulator:
     ) -> None:
         """A peer joins a tree."""
         log = self.logs.setdefault((source, name), SubscriberLog())
-        log.interests.append((self.now, interest))
+        log.interests.append((len(log.connections), interest))
         agent = AGENT if self.agent is not None else None
         peer = self.peers[name]
         self._process(name, peer.join(source, interest, self.now, seeds=seeds, agent=agent))
 
     def change_interest(self, name: str, source: str, interest: Interest) -> None:
         """A peer changes its subscription."""
-        self.logs[source, name].interests.append((self.now, interest))
+        log = self.logs[source, name]
+        log.interests.append((len(log.connections), interest))
         self._process(name, self.peers[name].change_interest(source, interest, self.now))
 
     def leave(self, name: str, source: str) -> None:
@@ -307,7 +310,7 @@ class Simulator:
             case GapReported():
                 log = self.logs[output.source, name]
                 log.gaps.append((output.epoch, output.first, output.last))
-            case EpochChanged():
+            case EpochChanged() if output.source != name:
                 log = self.logs[output.source, name]
                 log.epochs.append((output.epoch, output.last_epoch, output.last_sequence))
             case _:

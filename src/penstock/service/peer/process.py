@@ -174,8 +174,8 @@ def _change_interest(
     except PenstockError as problem:
         writer.put(SubscriptionRefused(problem))
         return
-    service.change_interest(interest)
     writer.put(SubscriptionChanged(len(interest.patterns)))
+    service.change_interest(interest)
 
 
 async def run_agent(

@@ -63,7 +63,8 @@ class PeerService:
     """A peer that listens, connects to others, and takes part in trees.
 
     All methods run in the event loop; use it as an asynchronous context manager. The incarnation of
-    the peer and the epoch of its source are the wall clock at the start, in milliseconds.
+    the peer and the epoch of its source are the wall clock at the start, in milliseconds. If the
+    clock went back, the source takes a larger epoch when a peer attaches that knows the former.
 
     Parameters
     ----------
