@@ -1,6 +1,8 @@
 """Long runs of the overlay: random scenarios in the simulator, and larger explorations.
 
-Prints every violation with its seed or its list of actions, and exits 1 if there is one.
+Prints every violation with its seed or its list of actions, and exits 1 if there is one. The report
+has a line for each scenario of the explorer: whether its states were exhausted, or that it was not
+explored.
 """
 
 from __future__ import annotations
@@ -53,8 +55,11 @@ class Soak:
         )
 
     def explore(self, states: int, complete_every: int) -> None:
-        """Explores every scenario of the explorer."""
+        """Explores every scenario of the explorer; with no states, none."""
         for scenario in SCENARIOS:
+            if not states:
+                self.tell(f"exploration {scenario.name!r}: not explored")
+                continue
             started = time.process_time()
             try:
                 found = explore(scenario, states_max=states, complete_every=complete_every)
@@ -62,10 +67,10 @@ class Soak:
                 self.violations += 1
                 self.tell(f"exploration {scenario.name!r}: {problem}")
                 continue
+            end = "exhausted" if found.is_exhausted else "not exhausted"
             self.tell(
-                f"exploration {scenario.name!r}: {found.states:,} states,"
+                f"exploration {scenario.name!r}: {end}, {found.states:,} states,"
                 f" {found.transitions:,} transitions, {found.completions:,} completed runs,"
-                f" {'all' if found.is_exhausted else 'first'} states in the budget,"
                 f" {time.process_time() - started:.0f} s"
             )
 
@@ -87,8 +92,8 @@ def main() -> int:
         soak.simulate(arguments.first_seed, arguments.scenarios)
     if arguments.large_scenarios:
         soak.simulate(arguments.first_seed, arguments.large_scenarios, peers=LARGE_PEERS)
-    if arguments.states:
-        soak.explore(arguments.states, arguments.complete_every)
+    soak.tell(f"explorations: at most {arguments.states:,} states each")
+    soak.explore(arguments.states, arguments.complete_every)
     soak.tell(f"violations: {soak.violations}")
     if arguments.write:
         RESULT.write_text("\n".join(soak.lines) + "\n", encoding="utf-8")
