@@ -9,7 +9,7 @@ import pytest
 from penstock.sync import Client, Outcome, Report
 from penstock.sync.messages import CloneAnswer, SubmittedStatement
 from penstock.sync.operations import Delete
-from penstock.sync.simulation import Divergence, HistoryOptions, run_history
+from penstock.sync.simulation import Divergence, HistoryOptions, options_of_seed, run_history
 from penstock.sync.simulation.report_checker import ReportChecker
 from penstock.sync.update_log import AddressedReport, LogEntry
 from support.contracts.native_engines import needs_native
@@ -37,11 +37,19 @@ def test_caches_converge(seed: int) -> None:
         HistoryOptions(rare=1, horizon=8, offline=0.2, kill=0.02, document_nodes=40),
         HistoryOptions(loss=0, repetition=0, reordering=0, kill=0, offline=0),
         HistoryOptions(clients=5, steps=300, offline=0.2, loss=0.3, horizon=8, kill=0.02),
+        HistoryOptions(backup=0.05, reordering=0.8, repetition=0.4, edit=0.1, rare=0.2),
+        HistoryOptions(backup=0.05, horizon=8, offline=0.2, kill=0.05, subscription_change=0.1),
     ],
 )
 def test_caches_converge_under_each_kind_of_fault(options: HistoryOptions) -> None:
     for seed in range(5):
         run_history(seed, options)
+
+
+@pytest.mark.parametrize("seed", [44, 150, 170, 191, 224, 378, 459])
+def test_caches_converge_when_servers_are_restored_from_backups(seed: int) -> None:
+    """Seeds in which clients could not synchronise any more, or the checker expected too little."""
+    run_history(seed, replace(options_of_seed(seed), backup=0.05))
 
 
 def test_a_seed_determines_the_history() -> None:

@@ -100,6 +100,7 @@ REQUESTS: st.SearchStrategy[Request] = st.one_of(
         subscription=SUBSCRIPTIONS,
         previous=NUMBERS,
         version=NUMBERS,
+        decided=NUMBERS,
     ),
     st.builds(
         SyncRequest,
@@ -229,7 +230,7 @@ SUBSCRIPTION: tuple[object, ...] = ("SyncSubscription", "/*", [], "")
         (b"PSR\x02\x90", "another version"),
         (b"PSR\x01", "malformed"),
         (encoded("Nonsense"), "malformed"),
-        (encoded("CloneRequest", "x", 1, SUBSCRIPTION, 0, 0, 0, 0), "at most length 6"),
+        (encoded("CloneRequest", "x", 1, SUBSCRIPTION, 0, 0, 0, 0, 0), "at most length 7"),
         (encoded("CloneRequest", "x", True, SUBSCRIPTION, 0), "Expected `int`"),
         (encoded("CloneRequest", "x", -1, SUBSCRIPTION, 0), ">= 0"),
         (encoded("CloneRequest", "x", 2**60, SUBSCRIPTION, 0), "<="),

@@ -246,6 +246,23 @@ def test_a_forgotten_client_goes_on() -> None:
     assert net.caches() == {b"<r><a>2</a><b>1</b></r>"}
 
 
+def test_a_forgotten_client_goes_on_with_its_numbers() -> None:
+    """A server that is restored from before it forgot the client would take what is pending for
+    what it has decided."""
+    net = _Backup("one", "two")
+    for value in ("2", "3"):
+        net.clients["one"].update(f"/r/a/*!update('{value}')")
+        net.synchronise("one")
+    old = deepcopy(net.state)
+    net.server.remove("one")
+    net.synchronise("one")
+    net.restore(old)
+    net.clients["one"].update("/r/a/*!update('4')")
+    net.synchronise("one", "two")
+    assert net.caches() == {b"<r><a>4</a><b>1</b></r>"}
+    assert net.clients["one"].take_reports() == []
+
+
 def test_a_forgotten_client_goes_on_if_the_first_answer_is_lost() -> None:
     net = _Backup("one", "two")
     net.clients["one"].update("/r/a/*!update('2')")
@@ -275,3 +292,32 @@ def test_a_replica_that_another_client_has_is_not_given_to_one_that_claims_it() 
     three = net.server.client("three")
     assert three is not None
     assert three.previous_replicas == ()
+
+
+def test_a_clone_that_only_a_late_request_made_again_is_not_the_clients() -> None:
+    """The server took the client's own clone for an earlier one, and ignored its requests."""
+    net = _Backup("one", "two")
+    old = deepcopy(net.state)
+    request = net.clients["one"].clone()
+    net.server.receive(request)
+    net.synchronise("one")
+    net.clients["one"].update("/r!insert(new)")
+    net.restore(old)
+    net.server.receive(net.clients["two"].clone())
+    net.server.receive(request)
+    net.server.round()
+    net.synchronise("one", "two")
+    assert not net.clients["one"].pending
+    assert net.caches() == {b"<r><a>1</a><b>1</b><new></new></r>"}
+
+
+def test_what_is_pending_survives_two_clones_without_an_answer() -> None:
+    """The second gave up the identities of the replica that the client still had."""
+    net = _Backup("one", "two")
+    net.clients["one"].update("/r!insert(new)")
+    for _ in range(2):
+        net.server.receive(net.clients["one"].clone())
+        net.server.round()
+    net.synchronise("one", "two")
+    assert net.caches() == {b"<r><a>1</a><b>1</b><new></new></r>"}
+    assert net.clients["one"].take_reports() == []

@@ -202,6 +202,7 @@ class Client:
             previous=self._replica,
             version=self._version,
             incarnation=self._incarnation,
+            decided=self._undecided_number - 1,
         )
 
     def request(self, *, submit: bool = True) -> Request:
@@ -311,8 +312,8 @@ class Client:
         """Goes on from the last version that the server has, too.
 
         If the server was restored from an older state, statements that it had decided are lost, and
-        what is pending counts as made on the shared version. If it has forgotten the client, the
-        statements are in the document, but their numbers start again.
+        what is pending counts as made on the shared version, with the numbers that the server
+        expects.
         """
         gone = range(answer.decided + 1, self._undecided_number)
         shared = answer.shared_version

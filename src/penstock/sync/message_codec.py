@@ -54,6 +54,7 @@ _ADDED: Final = (
     (SyncSubscription, "language"),
     (CloneRequest, "version"),
     (CloneRequest, "incarnation"),
+    (CloneRequest, "decided"),
     (CloneAnswer, "reports"),
     (CloneAnswer, "unreported"),
     (CloneAnswer, "incarnation"),

@@ -62,9 +62,12 @@ class CloneRequest:
     the client yet."""
     incarnation: int = 0
     """Of this version."""
+    decided: int = 0
+    """Number of the last statement that the client knows to be decided."""
 
     def __post_init__(self) -> None:
         _check_client(self.client)
+        _check_number(self.decided)
         _check_number(self.number, 1)
         _check_number(self.previous)
         _check_number(self.version)

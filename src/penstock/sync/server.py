@@ -21,7 +21,6 @@ from penstock.sync.limits import (
     CLIENTS_MAX,
     HORIZON_ENTRIES,
     HORIZON_OPERATIONS,
-    PREVIOUS_REPLICAS_MAX,
     ROUND_WORK_MAX,
     SKIPPED_REPLICAS_MAX,
     STATEMENT_NODES_MAX,
@@ -39,6 +38,7 @@ from penstock.sync.messages import (
 from penstock.sync.operations import Copy, Delete, Insert, Move, apply
 from penstock.sync.reports import Outcome, Report
 from penstock.sync.server_state import Checkpoint, ClientRecord, StateChanges, StoredState
+from penstock.sync.shared_history import SharedHistory, has_lost_record, previous_replicas
 from penstock.sync.statement_work import StatementWork
 from penstock.sync.subscription import SyncSubscription
 from penstock.sync.update_log import AddressedReport, LogEntry, UpdateLog
@@ -119,6 +119,7 @@ class Server:
     ) -> None:
         self._incarnation = incarnation
         self._incarnations = Incarnations(state.checkpoint.incarnations)
+        self._shared_history = SharedHistory(self._incarnations, incarnation)
         self._replicas_to_skip = incarnation % SKIPPED_REPLICAS_MAX
         self._tree = DocumentTree.from_snapshot(state.checkpoint.snapshot) if tree is None else tree
         self._tree.set_version(state.checkpoint.version)
@@ -278,17 +279,21 @@ class Server:
             raise error("sync.clients", f"the server has {CLIENTS_MAX:,} clients")
         if known is not None and request.number < known.clone_number:
             return
-        shared_version = self._shared_version(request, known)
+        shared_version = self._shared_history.version_with(request, self.version, known)
         if known is None or request.number > known.clone_number:
             self._skip_replicas()
             reported = request.version if shared_version is None else shared_version
+            # A client that was forgotten goes on with its numbers.
+            decided = request.decided if shared_version == request.version else 0
             record = ClientRecord(
                 client=request.client,
                 clone_number=request.number,
                 replica=self._next_replica,
-                previous_replicas=self._previous_replicas(request, known),
+                previous_replicas=previous_replicas(
+                    request, known, self._clients.values(), self._next_replica
+                ),
                 version=min(reported, self.version) if request.previous else self.version,
-                decided=0 if known is None else known.decided,
+                decided=decided if known is None else known.decided,
                 epoch=0,
                 subscription=request.subscription,
             )
@@ -302,37 +307,6 @@ class Server:
         session.shared_version = shared_version
         self._due.add(request.client)
 
-    def _shared_version(self, request: CloneRequest, known: ClientRecord | None) -> int | None:
-        """The last version that the server and a client, which had a clone before, have both had;
-        ``None`` if that is not certain."""
-        if request.previous == 0:
-            return None
-        if self._has_lost(request):
-            last = self._incarnations.last_version_of(request.incarnation, self.version)
-            if last is None:
-                last = 0 if known is None else known.version
-            return min(last, request.version - 1)
-        is_certain = 0 in (request.version, self._incarnation) or (
-            self._incarnations.of(request.version) == request.incarnation != 0
-        )
-        return request.version if is_certain else None
-
-    def _previous_replicas(
-        self, request: CloneRequest, known: ClientRecord | None
-    ) -> tuple[int, ...]:
-        """The replicas of a client's earlier clones, whose identities its statements may use."""
-        if known is not None:
-            if request.previous != known.replica:
-                return ()
-            return (*known.previous_replicas, known.replica)[-PREVIOUS_REPLICAS_MAX:]
-        # The server has forgotten the client. It has given the replica to nobody else.
-        is_taken = any(
-            request.previous in (each.replica, *each.previous_replicas)
-            for each in self._clients.values()
-        )
-        is_given = 0 < request.previous < self._next_replica
-        return (request.previous,) if is_given and not is_taken else ()
-
     def _skip_replicas(self) -> None:
         """Before the first clone, skips replicas that a server with the same state before may have
         given away."""
@@ -345,18 +319,13 @@ class Server:
             self._session(request.client).again = self._again(request, _UNKNOWN_CLIENT)
             self._due.add(request.client)
             return
-        if request.replica < record.replica:
-            return
+        if request.replica in record.previous_replicas:
+            return  # A late request, or a copy of the client.
         session = self._session(request.client)
         session.is_online = True
         session.is_waiting = True
         self._due.add(request.client)
-        # The server has lost a clone with a later replica, and a subscription with a later epoch.
-        epoch = record.epoch + (record.next_subscription is not None)
-        is_later = request.replica > record.replica or request.epoch > epoch
-        # The client knows that its statements before were decided.
-        is_later |= any(each.number > record.decided + 1 for each in request.statements[:1])
-        if is_later or self._has_lost(request):
+        if self._shared_history.has_lost(request, self.version) or has_lost_record(request, record):
             session.again = self._again(request, _OTHER_HISTORY)
             return
         record = self._acknowledge(record, request)
@@ -365,12 +334,6 @@ class Server:
             session.again = self._again(request, _BEYOND_HORIZON)
             return
         self._statements += [(request.client, statement) for statement in request.statements]
-
-    def _has_lost(self, request: Request) -> bool:
-        """Whether the version of a client is not one of this server's."""
-        found = self._incarnations.of(request.version)
-        is_other = 0 not in (found, request.incarnation) and found != request.incarnation
-        return request.version > self.version or is_other
 
     def _acknowledge(self, record: ClientRecord, request: SyncRequest) -> ClientRecord:
         """The record after what a request acknowledges; a late request acknowledges less."""

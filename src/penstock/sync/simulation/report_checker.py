@@ -4,12 +4,16 @@ Each report in an entry of the server's log is due to its client. It is delivere
 not more often than it is due: equal reports in one message are one. What was decided between the
 base of a client that clones again and the start of the log cannot be reported; the statements of
 the client that were decided there are reported as unknown.
+
+When the server is restored from an older state, reports in entries that it does not have may have
+been delivered or not, and some others are delivered again. The client's statements in these entries
+that it knows to be decided are reported as lost.
 """
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from penstock.sync.messages import CloneAnswer, Message, SubmittedStatement
 from penstock.sync.reports import Outcome, Report
@@ -25,8 +29,15 @@ class ReportChecker:
     def __init__(self) -> None:
         self._due: dict[str, list[tuple[int, Report]]] = defaultdict(list)
         """The reports to each client, with the version of their entry."""
-        self._unknown: set[tuple[str, int]] = set()
+        self._optional: dict[str, Counter[Report]] = defaultdict(Counter)
+        """The reports to each client that may be delivered more often: those in entries that the
+        server has lost, and those after the last version that both certainly have had."""
+        self._unknown: Counter[tuple[str, int]] = Counter()
         """Clients and numbers of the statements to be reported as unknown."""
+        self._lost: Counter[tuple[str, int]] = Counter()
+        """Clients and numbers of the statements to be reported as lost."""
+        self._not_reported: dict[str, set[int]] = defaultdict(set)
+        """Lost statements that each client, which has not cloned since, takes for decided."""
         self._decided: dict[tuple[str, int], int] = {}
         """The versions of statements, by client and number."""
         self._log_starts: dict[int, tuple[CloneAnswer, int]] = {}
@@ -52,11 +63,32 @@ class ReportChecker:
         client = answer.client
         _, log_start = self._log_starts[id(answer)]
         self._due[client] = [due for due in self._due[client] if not version < due[0] <= log_start]
-        self._unknown |= {
+        self._unknown.update(
             (client, statement.number)
             for statement in pending
             if self._decided.get((client, statement.number), log_start + 1) <= log_start
-        }
+        )
+        shared = answer.shared_version
+        if shared is not None and shared < version:
+            # What is after the last version that both certainly have had is reported again.
+            self._optional[client].update(r for at, r in self._due[client] if at > shared)
+        # A request that arrived late may have had some of them decided again.
+        self._lost.update(
+            (client, number)
+            for number in self._not_reported.pop(client, ())
+            if number > answer.decided
+        )
+
+    def restored(self, version: int, pending: Mapping[str, Collection[int]]) -> None:
+        """The server was restored from the state of a version; clients have pending statements."""
+        for (client, number), decided in list(self._decided.items()):
+            if decided > version:
+                del self._decided[client, number]
+                if number not in pending[client]:
+                    self._not_reported[client].add(number)
+        for client, due in self._due.items():
+            self._optional[client].update(report for at, report in due if at > version)
+            self._due[client] = [each for each in due if each[0] <= version]
 
     def delivered(self, client: str, report: Report) -> None:
         """A client got a report."""
@@ -68,14 +100,18 @@ class ReportChecker:
         for client in sorted({*self._due, *self._delivered}):
             due = Counter(report for _, report in self._due[client])
             got = Counter(self._delivered[client])
-            unknown = [report for report in got if report.outcome is Outcome.UNKNOWN]
-            expected = {number for name, number in self._unknown if name == client}
-            if Counter(each.statement for each in unknown) != Counter(expected):
-                return f"{client} got {unknown}, but the unknown statements are {sorted(expected)}"
-            for report in unknown:
-                del got[report]
+            for outcome, numbers in (
+                (Outcome.UNKNOWN, self._unknown),
+                (Outcome.LOST, self._lost),
+            ):
+                expected = sorted(n for name, n in numbers.elements() if name == client)
+                reports = [report for report in got.elements() if report.outcome is outcome]
+                if sorted(each.statement for each in reports) != expected:
+                    return f"{client} got {reports}, but the {outcome} statements are {expected}"
+                for report in reports:
+                    del got[report]
             if missing := set(due) - set(got):
                 return f"{client} did not get {sorted(missing, key=str)}"
-            if repeated := got - due:
+            if repeated := got - due - self._optional[client]:
                 return f"{client} got too often {sorted(repeated, key=str)}"
         return None

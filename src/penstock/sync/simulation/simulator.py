@@ -19,6 +19,7 @@ from penstock.sync.client import Client
 from penstock.sync.client_transitions import ClientStatus
 from penstock.sync.difference import submit_edited_tree
 from penstock.sync.document_tree import DocumentTree
+from penstock.sync.limits import SKIPPED_REPLICAS_MAX
 from penstock.sync.messages import CloneAnswer, Message, Request
 from penstock.sync.reference.restriction import restrict_to_subscription
 from penstock.sync.server import Server
@@ -58,6 +59,9 @@ class HistoryOptions:
     """Share of statements that are made of an edited file."""
     rare: float = 0
     """Share of statements of rare kinds."""
+    backup: float = 0
+    """Probability of a step that copies what is stored, or restores the server from the copy, so
+    that it loses what it has decided since."""
 
 
 def options_of_seed(seed: int) -> HistoryOptions:
@@ -76,6 +80,7 @@ def options_of_seed(seed: int) -> HistoryOptions:
         horizon=rng.choice((8, 24, 1_000)),
         edit=rng.choice((0, 0.1, 0.5)),
         rare=rng.choice((0, 0.2, 0.5)),
+        backup=rng.choice((0, 0, 0.03)),
     )
 
 
@@ -93,6 +98,7 @@ class HistorySummary:
     messages: int = 0
     lost: int = 0
     kills: int = 0
+    restorations: int = 0
     clones: int = 0
     reports: int = 0
     outcomes: dict[str, int] = field(default_factory=dict)
@@ -113,6 +119,12 @@ def run_history(seed: int, options: HistoryOptions | None = None) -> HistorySumm
     simulation = _Simulation(seed, options or HistoryOptions())
     simulation.run()
     return simulation.summary
+
+
+def _copy(state: StoredState) -> StoredState:
+    return StoredState(
+        state.checkpoint, list(state.entries), dict(state.clients), state.next_replica
+    )
 
 
 class _RecordingSearch(IndexedClients):
@@ -146,6 +158,13 @@ class _Simulation:
             name: Client(name, random_subscription(self._rng))
             for name in (f"client{number}" for number in range(options.clients))
         }
+        self._starts = 1
+        self._backup: StoredState | None = None
+        self._replicas = self._store.next_replica
+        """The replicas before this number may have been given away, also by a server that did not
+        keep it."""
+        self._strangers: set[str] = set()
+        """Clients that have heard nothing since the server was restored from the backup."""
         self._offline: set[str] = set()
         self._to_server: list[Request] = []
         self._to_clients: list[Message] = []
@@ -177,6 +196,10 @@ class _Simulation:
                 self._server.disconnect(client.name)
         elif chance < options.kill + options.offline + options.subscription_change:
             client.subscribe(random_subscription(rng))
+        elif chance < (
+            options.kill + options.offline + options.subscription_change + options.backup
+        ):
+            self._back_up_or_restore()
         else:
             rng.choice(
                 [
@@ -269,6 +292,7 @@ class _Simulation:
     def _receive(self, client: Client, message: Message) -> list[Request]:
         before = client.status, client.version, client.pending
         answers = client.receive(message)
+        self._strangers.discard(client.name)
         if before[0] is ClientStatus.CLONING and client.status is ClientStatus.CLONED:
             assert isinstance(message, CloneAnswer)
             self.summary.clones += 1
@@ -293,6 +317,7 @@ class _Simulation:
         changes = self._server.take_changes()
         self._report_checker.decided(changes.entries, messages, log_start)
         self._store.write(changes)
+        self._replicas = max(self._replicas, self._store.next_replica)
         changed = self._changed_restrictions()
         self._round_version = self._server.version
         if missed := changed - self._search.found:
@@ -320,15 +345,36 @@ class _Simulation:
     def _kill(self) -> None:
         """Kills the server; what it did since the last round is lost."""
         self.summary.kills += 1
+        self._start()
+
+    def _start(self) -> None:
+        """Starts a server from what is stored. It skips replicas, as one with a random incarnation
+        does almost certainly."""
+        self._starts += 1
+        skipped = self._replicas - self._store.next_replica
         self._search = _RecordingSearch()
         self._server = Server(
             self._store,
             horizon=self._options.horizon,
             search=self._search,
-            incarnation=self.summary.kills + 1,
+            incarnation=self._starts * SKIPPED_REPLICAS_MAX + skipped,
         )
         self._round_version = self._server.version
         self._to_clients.clear()
+
+    def _back_up_or_restore(self) -> None:
+        if self._backup is None or self._rng.random() < 0.5:
+            self._backup = _copy(self._store)
+            return
+        self.summary.restorations += 1
+        self._store = _copy(self._backup)
+        self._start()
+        pending = {
+            name: {statement.number for statement in client.pending}
+            for name, client in self._clients.items()
+        }
+        self._report_checker.restored(self._server.version, pending)
+        self._strangers = set(self._clients)
 
     def _restart(self, client: Client) -> None:
         """Stops a client and restores it from its state."""
@@ -356,7 +402,8 @@ class _Simulation:
 
     def _is_settled(self, client: Client) -> bool:
         return (
-            client.status is ClientStatus.CLONED
+            client.name not in self._strangers
+            and client.status is ClientStatus.CLONED
             and not client.pending
             and not client.has_subscription_change
             and client.version == self._server.version
