@@ -11,7 +11,8 @@ from support.fixtures.repository import SOURCE
 pytestmark = needs_native
 
 MEGABYTES = 12
-"""Of the document. The reader's limit is 1 GiB; the ratio does not depend on the size."""
+"""Of the document. The ratio does not depend on the size; what was measured with 100 MB is in the
+explanation of synchronisation."""
 
 PEAK_RATIO_MAX = 8
 """The document, its tree and the snapshot that is to be stored."""
