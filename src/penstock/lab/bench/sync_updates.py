@@ -6,6 +6,7 @@ import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from statistics import median
 from time import perf_counter
 
 from penstock.lab.bench.report import BenchResults, Progress
@@ -30,12 +31,16 @@ class UpdatesSize:
     """Rounds of one statement."""
     statements: int
     """Statements a round, where there are several; each sets the price of a product."""
+    repeats: int
+    """How often each rate is measured; the median counts."""
 
 
 FULL_UPDATES = UpdatesSize(
-    products=1_000, clients=100, rounds=10, single_rounds=300, statements=100
+    products=1_000, clients=100, rounds=30, single_rounds=300, statements=100, repeats=5
 )
-QUICK_UPDATES = UpdatesSize(products=20, clients=5, rounds=3, single_rounds=3, statements=5)
+QUICK_UPDATES = UpdatesSize(
+    products=20, clients=5, rounds=3, single_rounds=3, statements=5, repeats=2
+)
 
 
 def measure_updates(results: BenchResults, progress: Progress, *, quick: bool) -> None:
@@ -43,14 +48,24 @@ def measure_updates(results: BenchResults, progress: Progress, *, quick: bool) -
     size = QUICK_UPDATES if quick else FULL_UPDATES
     progress(f"bench sync: updates of {size.products:,} products, {size.clients} connected clients")
     for rounds, statements in ((size.single_rounds, 1), (size.rounds, size.statements)):
+        alone: list[float] = []
+        stored: list[float] = []
+        # In turn, so that what else the machine does affects both.
+        for _ in range(size.repeats):
+            alone.append(_rate(size, rounds, statements, _keep_nothing))
+            stored.append(_stored_rate(size, rounds, statements))
         what = f"server core, {statements} statements a round"
-        rate = _rate(size, rounds, statements, _keep_nothing)
-        results.figure(f"{what}: updates a second", rate, "")
-        with tempfile.TemporaryDirectory(prefix="penstock-bench-") as folder:
-            store = SqliteSyncStore(Path(folder, "bench.sqlite"))
-            rate = _rate(size, rounds, statements, store.write)
+        results.figure(f"{what}: updates a second", median(alone), "")
+        results.figure(f"{what}, stored: updates a second", median(stored), "")
+
+
+def _stored_rate(size: UpdatesSize, rounds: int, statements: int) -> float:
+    with tempfile.TemporaryDirectory(prefix="penstock-bench-") as folder:
+        store = SqliteSyncStore(Path(folder, "bench.sqlite"))
+        try:
+            return _rate(size, rounds, statements, store.write)
+        finally:
             store.close()
-        results.figure(f"{what}, stored: updates a second", rate, "")
 
 
 def _keep_nothing(_changes: StateChanges) -> None:
