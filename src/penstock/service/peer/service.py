@@ -170,11 +170,12 @@ class PeerService:
             # A panic of the native core is no Exception.
             self._counters["failed"] += 1
             raise internal_error(failure, document.content) from failure
+        sequence = self.peer.membership(self.name).stream.cursor
         self._carry_out(outputs)
         self._counters["published"] += 1
         # Other tasks read acknowledgements and heartbeats.
         await asyncio.sleep(0)
-        return self.peer.membership(self.name).stream.cursor
+        return sequence
 
     def join(self, source: str, interest: PatternInterest, seeds: Iterable[str] = ()) -> None:
         """Joins the tree of a source."""
