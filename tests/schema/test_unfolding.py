@@ -12,8 +12,10 @@ from penstock.errors import SchemaError
 from penstock.lab.built_in_schemas import built_in_schema
 from penstock.lab.workload import QueryGenerator, QueryParameters
 from penstock.language import parse
+from penstock.language.relations.path_universe import Occurs
 from penstock.language.xpath.ast import Axis, Kind, NameTest, Path, Query, Step
 from penstock.schema import Place, SchemaGraph, SchemaNode, UnfoldLimits
+from penstock.schema.unfolding import Declared, unfold
 
 SHOP = SchemaGraph.from_dtd("""
     <!ELEMENT shop (info, item*)>
@@ -161,6 +163,21 @@ def test_the_shortest_paths_are_there_even_when_cut() -> None:
     )
     assert "size_max" in expansion.cut_at
     assert "/news/paragraph/work/emphasis/emphasis/measure" in map(str, expansion.paths)
+
+
+def test_each_declaration_is_read_once() -> None:
+    read: list[int] = []
+
+    def declared(key: int) -> Declared[int]:
+        read.append(key)
+        once = Occurs(required=True, many=False)
+        # Two declarations of each level, each with those of the next one as children.
+        children = {2 * (key // 2) + 2: once, 2 * (key // 2) + 3: once}
+        return Declared(Name("", f"e{key}"), False, (), children)
+
+    tree = unfold(declared, 0, UnfoldLimits(size_max=5_000))
+    assert len(list(tree.nodes())) == 5_000
+    assert len(read) == len(set(read)) < 30
 
 
 def test_expansion_agrees_with_lxml_on_a_document_of_all_paths() -> None:

@@ -219,6 +219,70 @@ def test_nested_groups_are_refused_before_they_are_expanded() -> None:
     assert "comparisons" in limit_message(nested_groups(12, 10))
 
 
+PATTERN = '<xs:pattern value="(a+)+b"/>'
+UNIONS = "".join(
+    f'<xs:simpleType name="u{n}"><xs:union memberTypes="u{n + 1} u{n + 1}"/></xs:simpleType>'
+    for n in range(60)
+)
+"""A type with 2 to the power of 60 members."""
+
+
+@pytest.mark.parametrize(
+    "declarations",
+    [
+        f'<xs:element name="a" default="{"a" * 60}"><xs:simpleType>'
+        f'<xs:restriction base="xs:string">{PATTERN}</xs:restriction></xs:simpleType></xs:element>',
+        f'<xs:element name="a"><xs:simpleType><xs:restriction base="xs:string">{PATTERN}'
+        f'<xs:enumeration value="{"a" * 60}"/></xs:restriction></xs:simpleType></xs:element>',
+        f'{UNIONS}<xs:simpleType name="u60"><xs:restriction base="xs:int"/></xs:simpleType>'
+        '<xs:element name="a" type="u0" fixed="x"/>',
+        f'{UNIONS}<xs:simpleType name="u60"><xs:restriction base="xs:int"/></xs:simpleType>'
+        '<xs:simpleType name="e"><xs:restriction base="u0"><xs:enumeration value="x"/>'
+        '</xs:restriction></xs:simpleType><xs:element name="a" type="e"/>',
+        '<xs:element name="a" type="xs:string"><xs:unique name="u">'
+        f'<xs:selector xpath="{"a:" * 100_000}!"/><xs:field xpath="b"/></xs:unique></xs:element>',
+    ],
+    ids=["default", "enumeration", "union", "enumeration of a union", "identity constraint"],
+)
+def test_values_and_identity_constraints_are_not_checked(declarations: str) -> None:
+    # Each of these would take years, or many minutes.
+    assert outline(tree_from_xsd(xsd(declarations))) == ["a text"]
+
+
+def test_default_values_of_attributes_are_not_checked() -> None:
+    attribute = (
+        f'<xs:attribute name="k" use="required" fixed="{"a" * 60}"><xs:simpleType>'
+        f'<xs:restriction base="xs:string">{PATTERN}</xs:restriction></xs:simpleType>'
+        "</xs:attribute>"
+    )
+    assert outline(tree_from_xsd(xsd(element("a", attribute)))) == ["a", "  @k"]
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        xsd(
+            '<xs:attributeGroup name="g">'
+            + "".join(f'<xs:attribute name="k{n}"/>' for n in range(500))
+            + "</xs:attributeGroup>"
+            + "".join(element(f"a{n}", '<xs:attributeGroup ref="g"/>') for n in range(500))
+        ),
+        xsd(
+            "".join(
+                f'<xs:complexType name="t{n}"><xs:complexContent><xs:extension base="t{n + 1}">'
+                + "".join(f'<xs:attribute name="k{n}_{k}"/>' for k in range(100))
+                + "</xs:extension></xs:complexContent></xs:complexType>"
+                for n in range(80)
+            )
+            + '<xs:complexType name="t80"/><xs:element name="a" type="t0"/>'
+        ),
+    ],
+    ids=["groups", "extensions"],
+)
+def test_attributes_of_types_are_limited(source: str) -> None:
+    assert "attributes" in limit_message(source)
+
+
 @pytest.mark.parametrize(
     "source",
     [

@@ -76,6 +76,10 @@ XSD_COMPARISONS_MAX: Final[int] = 2_000_000
 for each model, the square of its number of elements, and more for substitution groups. 2,000,000
 take some seconds. Beyond it, the XSD is refused with ``schema.limit``."""
 
+XSD_ATTRIBUTES_MAX: Final[int] = 200_000
+"""Attributes of all types and groups of an XSD, with those that each refers to or inherits.
+200,000 take some seconds. Beyond it, the XSD is refused with ``schema.limit``."""
+
 SAMPLE_PATHS_MAX: Final[int] = 100_000
 """Distinct paths in the samples of an inferred schema; beyond it, the samples are refused with
 ``schema.samples``."""

@@ -44,8 +44,12 @@ def unfold(
     limits: UnfoldLimits,
     remarks: tuple[str, ...] = (),
 ) -> SchemaTree:
-    """Unfolds breadth-first, so that truncation omits the deepest nodes."""
-    top = _Draft(declared(root), ONCE, (root,))
+    """Unfolds breadth-first, so that truncation omits the deepest nodes.
+
+    Each declaration is read once, although it may occur in the tree any number of times.
+    """
+    known: dict[Key, Declared[Key]] = {root: declared(root)}
+    top = _Draft(known[root], ONCE, (root,))
     drafts = [top]
     cut_at: set[str] = set()
     waiting = deque(drafts)
@@ -64,7 +68,9 @@ def unfold(
                 cut_at.add("size_max")
                 draft.cut = True
                 break  # nor is there room for the other children
-            child = _Draft(declared(key), occurs, (*draft.path, key))
+            if key not in known:
+                known[key] = declared(key)
+            child = _Draft(known[key], occurs, (*draft.path, key))
             draft.children.append(child)
             drafts.append(child)
             waiting.append(child)

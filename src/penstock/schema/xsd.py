@@ -1,6 +1,7 @@
 """Schema trees from XML Schema definitions (XSD 1.0), which ``xmlschema`` reads and checks.
 
-A tree expresses containment and cardinality. Constraints that it cannot express become remarks.
+A tree expresses containment and cardinality. Constraints of these that it cannot express become
+remarks; patterns of values and identity constraints are ignored.
 Only files in the schema's folder and below are loaded, and the work of checking them is bounded.
 """
 
@@ -28,6 +29,7 @@ from penstock.schema.tree import SchemaAttribute, SchemaTree
 from penstock.schema.unfolding import Declared, unfold
 from penstock.schema.xsd_cost import check_cost
 from penstock.schema.xsd_files import XsdFileOpener, check_size
+from penstock.schema.xsd_pruning import prune
 
 
 def tree_from_xsd(
@@ -76,7 +78,9 @@ def _read(source: str | Path) -> tuple[xmlschema.XMLSchema, list[str]]:
                 use_fallback=False,
                 build=False,
             )
-            check_cost(each.root for each in schema.maps.schemas)
+            roots = [each.root for each in schema.maps.schemas]
+            prune(roots)
+            check_cost(roots)
             schema.build()
     except (PenstockError, RecursionError):
         raise

@@ -1,7 +1,8 @@
 """Estimates the work of checking an XSD, before ``xmlschema`` does it.
 
 The library compares every two elements of a content model, with their substitution groups, and it
-expands references to named groups. A few kilobytes could thus take it hours.
+expands references to named groups, and to groups of attributes in each type. A few kilobytes could
+thus take it hours.
 """
 
 from __future__ import annotations
@@ -12,10 +13,13 @@ from typing import NamedTuple
 from xml.etree.ElementTree import Element
 
 from penstock.errors import error
-from penstock.schema.limits import XSD_COMPARISONS_MAX
+from penstock.schema.limits import XSD_ATTRIBUTES_MAX, XSD_COMPARISONS_MAX
 
 _GROUPS = frozenset(["sequence", "choice", "all", "complexContent", "extension", "restriction"])
 """Elements of an XSD inside a content model that contain particles."""
+
+_CONTENTS = frozenset(["complexContent", "simpleContent", "extension", "restriction"])
+"""Elements of an XSD inside a type that contain attributes."""
 
 
 class _Size(NamedTuple):
@@ -44,10 +48,13 @@ def check_cost(roots: Iterable[Element]) -> None:
     if estimate.comparisons() > XSD_COMPARISONS_MAX:
         message = f"checking the XSD takes more than {XSD_COMPARISONS_MAX} comparisons of elements"
         raise error("schema.limit", message)
+    if estimate.attributes() > XSD_ATTRIBUTES_MAX:
+        message = f"the types of the XSD have more than {XSD_ATTRIBUTES_MAX} attributes together"
+        raise error("schema.limit", message)
 
 
 class _CostEstimate:
-    """Adds up the comparisons of all content models.
+    """Adds up the comparisons of all content models, and the attributes of all types.
 
     Names are compared without their namespaces: if several definitions have the same local name,
     the largest one counts.
@@ -58,12 +65,13 @@ class _CostEstimate:
         self._definitions: dict[tuple[str, str], list[Element]] = defaultdict(list)
         self._members: dict[str, list[str]] = defaultdict(list)
         self._sizes: dict[tuple[str, str], _Size] = {}
+        self._attributes: dict[tuple[str, str], int] = {}
         self._substitutes: dict[str, _Substitutes] = {}
 
     def add(self, root: Element) -> None:
         for node in root.iter():
             kind, name = _kind(node), node.get("name")
-            if kind in {"complexType", "group"}:
+            if kind in {"complexType", "group", "attributeGroup"}:
                 self._models.append(node)
                 if name is not None:
                     self._definitions[kind, name].append(node)
@@ -77,6 +85,31 @@ class _CostEstimate:
         return sum(size.elements * (size.elements + size.substitutes) for size in sizes) + sum(
             each.members * each.height for each in substitutes
         )
+
+    def attributes(self) -> int:
+        return sum(map(self._attributes_in, self._models))
+
+    def _attributes_in(self, node: Element) -> int:
+        """The attributes of a type or group, with those that it refers to or inherits."""
+        count = 0
+        for child in node:
+            kind = _kind(child)
+            if kind == "attribute":
+                count += 1
+            elif kind == "attributeGroup":
+                count += self._attributes_of("attributeGroup", child.get("ref", ""))
+            elif kind in _CONTENTS:
+                count += self._attributes_in(child)
+                count += self._attributes_of("complexType", child.get("base", ""))
+        return count
+
+    def _attributes_of(self, kind: str, name: str) -> int:
+        key = (kind, _local(name))
+        if key not in self._attributes:
+            self._attributes[key] = 0  # a cycle, which xmlschema reports
+            found = map(self._attributes_in, self._definitions.get(key, ()))
+            self._attributes[key] = max(found, default=0)
+        return self._attributes[key]
 
     def _size(self, node: Element) -> _Size:
         """The size of the content model inside a node, with all references expanded."""
