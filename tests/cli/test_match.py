@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
@@ -98,6 +99,9 @@ def test_a_failure_refuses_its_document_and_no_other(
     assert "error" not in first
     assert failed["error"]["code"] == "internal.error"
     assert failed["error"]["report"]["type"] == "PanicException"
+    content = Path("other.xml").read_bytes()
+    reported = {"sha256": sha256(content).hexdigest(), "bytes": len(content)}
+    assert failed["error"]["report"]["document"] == reported
     assert (summary["documents"], summary["matched"], summary["refused"]) == (3, 2, 1)
     done = penstock(*command, "good.xml", "other.xml")
     assert "raised PanicException: index out of bounds" in done.err

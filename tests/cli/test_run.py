@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
+import threading
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
+from pyspark.errors import PySparkException
 
+from penstock.errors import error
 from support.fixtures.commands import penstock, penstock_process
 from support.fixtures.repository import ROOT
 from support.fixtures.terminal import penstock_in_terminal
@@ -98,3 +104,32 @@ def test_master_and_remote_exclude_each_other(tmp_path: Path) -> None:
         "run", "--master", "local", "--remote", "sc://x", "-w", example_workspace(tmp_path)
     )
     assert done.code == 2
+
+
+@pytest.mark.parametrize(
+    ("cause", "is_shown"),
+    [
+        (OSError(28, "No space left on device"), True),
+        (PySparkException("Job aborted: ... ValueError: a defect"), True),
+        (PySparkException("Job aborted: ... KeyboardInterrupt"), False),
+        (PySparkException("Python worker exited unexpectedly (crashed)"), False),
+    ],
+    ids=["disk", "defect", "interrupted", "lost worker"],
+)
+def test_a_failure_that_coincides_with_ctrl_c_is_shown(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cause: Exception, *, is_shown: bool
+) -> None:
+    def failing(*_: object, stop: threading.Event, **__: object) -> None:
+        os.kill(os.getpid(), signal.SIGINT)
+        assert stop.wait(60)
+        raise error("pipeline.failed", "the cause of the failure") from cause
+
+    monkeypatch.setattr("penstock.cli.commands.run.check_java", lambda _: None)
+    monkeypatch.setattr("penstock.pipeline.session.session", lambda **_: nullcontext())
+    monkeypatch.setattr("penstock.pipeline.run.run", failing)
+    workspace = str(tmp_path / "wire")
+    assert penstock("init", workspace).code == 0
+    done = penstock("run", "-w", workspace)
+    assert ("the cause of the failure" in done.err) == is_shown
+    assert ("stopped; 0 documents waiting" in done.err) != is_shown
+    assert done.code != 0

@@ -7,7 +7,7 @@ import os
 import stat
 import sys
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -51,6 +51,21 @@ class DocumentInput:
             with _opened(self.path) as file:
                 self._content = file.read(Limits().document_bytes + 1)
         return self._content
+
+    def reported_content(self) -> bytes | None:
+        """All bytes of the document, which a report of a failure identifies.
+
+        ``None`` if they are not available: those of a pipe that was read once, or of a file that
+        is longer than the limit of the reader or cannot be read any more.
+        """
+        from penstock.documents import Limits
+
+        if self.is_pipe:
+            return self._content
+        with suppress(OSError):
+            if self.path.stat().st_size <= Limits().document_bytes:
+                return self.path.read_bytes()
+        return None
 
     def match(
         self, matcher: Matcher, *, fragments: bool = False, header: Mapping[str, str] | None = None

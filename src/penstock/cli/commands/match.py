@@ -161,7 +161,7 @@ def match(
         except (*PROCESS_EXITS, PenstockError, OSError):
             raise
         except BaseException as failure:  # of this document only
-            matches = Matches.of_refused(internal_error(failure, None))
+            matches = Matches.of_refused(internal_error(failure, each.reported_content()))
         counters += matches.counters
         report.document(each.path, matches, explanation)
     if not (chosen is None or explain is None or explain in keywords or as_json):

@@ -161,8 +161,8 @@ def run(
             running = BackgroundWork(work)
             # While Spark starts, it cannot be stopped, and nothing would be lost.
             has_ended = running.wait(stop, is_stoppable=has_started.is_set)
-        if has_ended and not stop.requested.is_set():
-            running.result()
+        if has_ended:
+            _raise_failure(running, is_stopped=stop.requested.is_set())
         totals.past = past_deliveries(opened.tables) - past_before
         if stop.requested.is_set():
             waiting = opened.status().waiting
@@ -173,6 +173,28 @@ def run(
             exit_at_once(code)  # what Spark still does must not delay the end
         if stop.requested.is_set():
             raise typer.Exit(code)
+
+
+def _raise_failure(work: BackgroundWork[None], *, is_stopped: bool) -> None:
+    """Raises what ended the work, except if it was the signal that stopped the run."""
+    try:
+        work.result()
+    except BaseException as failure:
+        if not (is_stopped and _is_interruption(failure)):
+            raise
+
+
+def _is_interruption(failure: BaseException) -> bool:
+    """Whether a failure is what Ctrl-C causes in Spark's Python processes.
+
+    A terminal sends the signal to them too. The batch is then abandoned in any case.
+    """
+    from penstock.pipeline.session import JAVA_FAILURES, is_worker_loss
+
+    cause = failure.__cause__
+    return isinstance(cause, JAVA_FAILURES) and (
+        KeyboardInterrupt.__name__ in str(cause) or is_worker_loss(cause)
+    )
 
 
 @contextlib.contextmanager

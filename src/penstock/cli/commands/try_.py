@@ -316,7 +316,7 @@ def _run(trial: _Trial, documents: Sequence[DocumentInput], *, as_json: bool) ->
         except (*PROCESS_EXITS, PenstockError, OSError):
             raise
         except BaseException as failure:  # of this document only
-            matches = Matches.of_refused(internal_error(failure, None))
+            matches = Matches.of_refused(internal_error(failure, document.reported_content()))
             result = _Result(matches.counters, matches.errors)
         counters += result.counters
         if result.counters.unmatched:
