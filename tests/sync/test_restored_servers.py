@@ -40,9 +40,9 @@ class _Backup:
                     for request in self.clients[message.client].receive(message):
                         self.server.receive(request)
 
-    def restore(self, state: StoredState) -> None:
+    def restore(self, state: StoredState, *, incarnation: int = 2) -> None:
         self.state = deepcopy(state)
-        self.server = Server(self.state, incarnation=2, horizon=self.horizon)
+        self.server = Server(self.state, incarnation=incarnation, horizon=self.horizon)
 
     def caches(self) -> set[bytes]:
         return {each.canonical_xml() for each in self.clients.values()}
@@ -211,6 +211,25 @@ def test_a_checkpoint_from_before_it_had_incarnations_loses_nothing_for_ever() -
     assert [(each.outcome, each.statement) for each in reports] == [
         (Outcome.LOST, number) for number in (1, 2, 3)
     ]
+
+
+def test_what_is_pending_is_not_taken_for_what_a_later_backup_has_decided() -> None:
+    """The wrong backup was restored first. The server had decided as many statements in the right
+    one, so the client took what was pending for decided."""
+    net = _Backup("one", "two")
+    monday = deepcopy(net.state)
+    for value in ("2", "3"):
+        net.clients["one"].update(f"/r/a/*!update('{value}')")
+        net.synchronise("one")
+    tuesday = deepcopy(net.state)
+    net.restore(monday)
+    net.clients["one"].update("/r/a/*!update('lost')")
+    net.synchronise("one")
+    net.clients["one"].take_reports()
+    net.clients["one"].update("/r/b/*!update('pending')")
+    net.restore(tuesday, incarnation=3)
+    net.synchronise("one", "two")
+    assert net.caches() == {b"<r><a>3</a><b>pending</b></r>"}
 
 
 def test_lost_statements_are_not_undone() -> None:

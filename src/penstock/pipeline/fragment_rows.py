@@ -68,10 +68,10 @@ class FragmentRows:
             kinds: list[str] = [KIND] * len(columns.xml_lengths)
         else:
             if xml is None:
-                first, xml = _converted(fragments, limit)
+                first, texts = _converted(fragments, limit)
             else:
-                first, xml = fragments[:limit], xml[:limit]
-            columns = columns_of(first, xml)
+                first, texts = list(fragments[:limit]), list(xml[:limit])
+            columns = columns_of(first, texts)
             kinds = [fragment.kind for fragment in first]
         count, size = _fitting(columns)
         spans = sum(columns.span_counts[:count])

@@ -312,8 +312,8 @@ class Client:
         """Goes on from the last version that the server has, too.
 
         If the server was restored from an older state, statements that it had decided are lost, and
-        what is pending counts as made on the shared version, with the numbers that the server
-        expects.
+        what is pending counts as made on the shared version. The restored server has not decided
+        it, whatever numbers it has decided: it gets the next ones.
         """
         gone = range(answer.decided + 1, self._undecided_number)
         shared = answer.shared_version
@@ -323,8 +323,8 @@ class Client:
         if is_lost:
             self._report_lost(gone)
             self._pending = [replace(each, base=min(each.base, shared)) for each in self._pending]
-        if gone:
-            self._number_anew(len(gone))
+        if is_lost or gone:
+            self._number_anew(answer.decided + 1 - self._undecided_number)
             self._undo_history.forget_numbers(gone if is_lost else ())
 
     def _report_lost(self, numbers: range) -> None:
@@ -335,12 +335,12 @@ class Client:
             for number in numbers[-PENDING_STATEMENTS_MAX:]
         ]
 
-    def _number_anew(self, less: int) -> None:
+    def _number_anew(self, difference: int) -> None:
         """Numbers what is pending as the server expects it, without gaps. It counts as sent, so
         that :meth:`undo` does not withdraw it."""
-        self._pending = [replace(each, number=each.number - less) for each in self._pending]
-        self._suspended = {(number - less, node) for number, node in self._suspended}
-        self._next_number -= less
+        self._pending = [replace(each, number=each.number + difference) for each in self._pending]
+        self._suspended = {(number + difference, node) for number, node in self._suspended}
+        self._next_number += difference
         self._sent_number = self._next_number - 1
 
     def _advance(self, message: UpdateMessage) -> None:

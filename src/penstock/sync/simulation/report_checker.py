@@ -63,15 +63,17 @@ class ReportChecker:
         client = answer.client
         _, log_start = self._log_starts[id(answer)]
         self._due[client] = [due for due in self._due[client] if not version < due[0] <= log_start]
-        self._unknown.update(
-            (client, statement.number)
-            for statement in pending
-            if self._decided.get((client, statement.number), log_start + 1) <= log_start
-        )
         shared = answer.shared_version
         if shared is not None and shared < version:
-            # What is after the last version that both certainly have had is reported again.
+            # What is after the last version that both certainly have had is reported again, and
+            # what is pending is submitted again.
             self._optional[client].update(r for at, r in self._due[client] if at > shared)
+        else:
+            self._unknown.update(
+                (client, statement.number)
+                for statement in pending
+                if self._decided.get((client, statement.number), log_start + 1) <= log_start
+            )
         # A request that arrived late may have had some of them decided again.
         self._lost.update(
             (client, number)
