@@ -17,7 +17,7 @@ from pyspark.sql import DataFrame, SparkSession
 from penstock.documents import Document, Header
 from penstock.errors import PenstockError
 from penstock.pipeline.delivery_stream import BatchDelivery
-from penstock.pipeline.inbox_stream import run_workspace
+from penstock.pipeline.inbox_stream import inbox_checkpoint, run_workspace
 from penstock.pipeline.limits import INBOX_PARTITION_BYTES
 from penstock.pipeline.progress import BatchProgress
 from penstock.pipeline.run import run
@@ -83,6 +83,17 @@ def test_a_lost_checkpoint_delivers_nothing_twice(
     publish(workspace, [2])
     drain(spark, workspace)
     assert delivered(workspace) == pairs("all", [0, 1, 2])
+
+
+def test_a_run_killed_while_it_wrote_its_first_offset_is_repeated(
+    spark: SparkSession, workspace: Workspace
+) -> None:
+    offsets = inbox_checkpoint(workspace) / "offsets"
+    offsets.mkdir(parents=True)
+    (offsets / ".0.3e6c20c4-d0be-492e-aeae-b37cfea6a2de.tmp").write_text("v1")
+    publish(workspace, [0, 1])
+    drain(spark, workspace)
+    assert delivered(workspace) == pairs("all", [0, 1])
 
 
 def test_a_backfill_delivers_past_documents_once(spark: SparkSession, workspace: Workspace) -> None:

@@ -51,6 +51,9 @@ SQL_SETTINGS: Final = {
     "spark.sql.execution.arrow.maxBytesPerBatch": "4m",
     # Timestamps are UTC, wherever tables are written and read.
     "spark.sql.session.timeZone": "UTC",
+    # A process that is killed while it writes the first offset leaves a temporary file. Spark would
+    # then refuse to start the stream for ever, as files without an offset may be of another one.
+    "spark.sql.streaming.verifyCheckpointDirectoryEmptyOnStart": "false",
 }
 """Settings of all sessions, including Spark Connect."""
 

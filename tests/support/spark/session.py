@@ -13,6 +13,7 @@ from pyspark.sql import SparkSession
 
 from penstock.cli.commands import doctor
 from penstock.pipeline.session import SETTINGS as COMMAND_SETTINGS
+from penstock.pipeline.session import SQL_SETTINGS
 
 REPOSITORY = Path(__file__).resolve().parents[3]
 
@@ -31,8 +32,7 @@ SETTINGS = {
     "spark.driver.bindAddress": "127.0.0.1",
     # Small, as several test processes may run in parallel.
     "spark.driver.memory": "1g",
-    # Timestamps in tables are UTC wherever the tests run.
-    "spark.sql.session.timeZone": "UTC",
+    **SQL_SETTINGS,
     # Tests check failures in Python; the JVM's log of expected ones is noise.
     "spark.log.level": "OFF",
     # As commands do: the default starts 20 processes per micro-batch.
