@@ -105,7 +105,7 @@ class History:
     def __init__(self) -> None:
         self.deletions: dict[NodeId, list[Author]] = {}
         """Who deleted a node that is deleted."""
-        self.writers: dict[tuple[NodeId, Aspect], tuple[Author, ...]] = {}
+        self.writers: dict[tuple[NodeId, Aspect], list[Author]] = {}
         """Who set an aspect of a node to what it is."""
         self.changes: dict[NodeId, list[Author]] = {}
         """Who changed a node, in order; deletions are no changes."""
@@ -122,8 +122,9 @@ class History:
             self.deletions.pop(effect.node, None)
         aspect = aspect_of(effect)
         if aspect is not None:
-            earlier = self.writers.get(aspect, ()) if was_there else ()
-            self.writers[aspect] = (*earlier, author)
+            if not was_there:
+                self.writers[aspect] = []
+            self.writers.setdefault(aspect, []).append(author)
 
     def forget(self, version: int) -> None:
         """Drops what happened up to a version."""
@@ -134,7 +135,7 @@ class History:
             if authors[0].version > version
         }
         self.writers = {
-            key: tuple(author for author in authors if author.version > version)
+            key: [author for author in authors if author.version > version]
             for key, authors in self.writers.items()
             if authors[-1].version > version
         }
