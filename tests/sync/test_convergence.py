@@ -52,6 +52,12 @@ def test_caches_converge_when_servers_are_restored_from_backups(seed: int) -> No
     run_history(seed, replace(options_of_seed(seed), backup=0.05))
 
 
+@pytest.mark.parametrize("seed", [5123, 5396])
+def test_reports_between_the_shared_version_and_the_log_are_not_expected(seed: int) -> None:
+    """A client that clones again from a restored server, whose log starts after what both have."""
+    run_history(seed, options_of_seed(seed))
+
+
 def test_a_seed_determines_the_history() -> None:
     assert run_history(7) == run_history(7)
 

@@ -1,9 +1,9 @@
 """Checks that clients get the reports that they are due.
 
 Each report in an entry of the server's log is due to its client. It is delivered at least once, and
-not more often than it is due: equal reports in one message are one. What was decided between the
-base of a client that clones again and the start of the log cannot be reported; the statements of
-the client that were decided there are reported as unknown.
+not more often than it is due: equal reports in one message are one. When a client clones again,
+what was decided between the last version that it shares with the server and the start of the log
+cannot be reported; the statements of the client that were decided there are reported as unknown.
 
 When the server is restored from an older state, reports in entries that it does not have may have
 been delivered or not, and some others are delivered again. The client's statements in these entries
@@ -62,7 +62,6 @@ class ReportChecker:
         """A client took over an answer; before, it had a base and pending statements."""
         client = answer.client
         _, log_start = self._log_starts[id(answer)]
-        self._due[client] = [due for due in self._due[client] if not version < due[0] <= log_start]
         shared = answer.shared_version
         if shared is not None and shared < version:
             # What is after the last version that both certainly have had is reported again, and
@@ -74,6 +73,8 @@ class ReportChecker:
                 for statement in pending
                 if self._decided.get((client, statement.number), log_start + 1) <= log_start
             )
+        had = version if shared is None else min(version, shared)
+        self._due[client] = [due for due in self._due[client] if not had < due[0] <= log_start]
         # A request that arrived late may have had some of them decided again.
         self._lost.update(
             (client, number)
