@@ -58,6 +58,11 @@ def test_reports_between_the_shared_version_and_the_log_are_not_expected(seed: i
     run_history(seed, options_of_seed(seed))
 
 
+def test_a_restored_log_that_reaches_further_back_has_more_reports() -> None:
+    """The log did not reach back to a client that cloned again, that of a backup does."""
+    run_history(18654, options_of_seed(18654))
+
+
 def test_a_seed_determines_the_history() -> None:
     assert run_history(7) == run_history(7)
 

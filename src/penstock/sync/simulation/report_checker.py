@@ -32,6 +32,8 @@ class ReportChecker:
         self._optional: dict[str, Counter[Report]] = defaultdict(Counter)
         """The reports to each client that may be delivered more often: those in entries that the
         server has lost, and those after the last version that both certainly have had."""
+        self._trimmed: dict[str, list[tuple[int, Report]]] = defaultdict(list)
+        """The reports that were due to each client, but not in the log when it cloned again."""
         self._unknown: Counter[tuple[str, int]] = Counter()
         """Clients and numbers of the statements to be reported as unknown."""
         self._lost: Counter[tuple[str, int]] = Counter()
@@ -74,7 +76,9 @@ class ReportChecker:
                 if self._decided.get((client, statement.number), log_start + 1) <= log_start
             )
         had = version if shared is None else min(version, shared)
-        self._due[client] = [due for due in self._due[client] if not had < due[0] <= log_start]
+        due = self._due[client]
+        self._due[client] = [each for each in due if not had < each[0] <= log_start]
+        self._trimmed[client] += [each for each in due if had < each[0] <= log_start]
         # A request that arrived late may have had some of them decided again.
         self._lost.update(
             (client, number)
@@ -92,6 +96,8 @@ class ReportChecker:
         for client, due in self._due.items():
             self._optional[client].update(report for at, report in due if at > version)
             self._due[client] = [each for each in due if each[0] <= version]
+            # The log of the older state reaches further back.
+            self._optional[client].update(report for _, report in self._trimmed.pop(client, ()))
 
     def delivered(self, client: str, report: Report) -> None:
         """A client got a report."""
