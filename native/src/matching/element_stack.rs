@@ -222,17 +222,18 @@ impl ElementStack {
     }
 
     /// Records the literals that `find` appends, as values of the innermost element, from a node at
-    /// position `order` of the document.
+    /// position `order` of the document. `find` returns the steps it took.
     pub fn add_literals(
         &mut self,
         segment: &Segment,
         operand: u32,
         uses: u32,
         order: u64,
-        find: impl FnOnce(&mut Vec<u32>),
+        find: impl FnOnce(&mut Vec<u32>) -> usize,
     ) {
         let mut literals = std::mem::take(&mut self.buffers.literals);
-        find(&mut literals);
+        let steps = find(&mut literals);
+        self.work.spend_on_operand(operand, steps);
         if uses & FIRST_NODE != 0 {
             self.add_first_node(operand, order, &literals);
         }
@@ -300,6 +301,7 @@ impl ElementStack {
 
     #[inline(never)]
     fn record_attribute(&mut self, segment: &Segment, text: &str, operand: u32, uses: u32) {
+        self.work.spend_on_operand(operand, text.len());
         let view = segment.source_operand(operand).view as usize;
         if view == OperandRecord::WHOLE {
             let value = OperandValue::new(operand, resolve(segment, text, uses));
@@ -310,7 +312,7 @@ impl ElementStack {
         } else {
             let order = self.innermost().number;
             self.add_literals(segment, operand, uses, order, |literals| {
-                find_literals(segment, text, view, literals);
+                find_literals(segment, text, view, literals)
             });
         }
     }

@@ -9,6 +9,12 @@ use crate::xpath::date::DateReader;
 use crate::xpath::number::NumberReader;
 use crate::xpath::string_functions::fold_case;
 
+/// Steps to append a piece to a value, besides those for its bytes.
+const STEPS_PER_PIECE: usize = 8;
+
+/// Steps to fold a byte.
+const STEPS_PER_FOLDED_BYTE: usize = 8;
+
 /// A string-value that is being collected.
 #[derive(Default)]
 pub(super) struct StringValueBuffer {
@@ -27,20 +33,32 @@ pub(super) struct StringValueBuffer {
 }
 
 impl StringValueBuffer {
-    /// Appends a piece; returns the steps that the search for literals took.
-    fn feed(&mut self, segment: &Segment, piece: &str, bytes_max: usize) -> usize {
-        let mut steps = 0;
+    /// Appends a piece; `folded` is the piece after folding, once a value needs it. Returns the steps it
+    /// took.
+    fn feed(
+        &mut self,
+        segment: &Segment,
+        (piece, folded): (&str, &mut Option<String>),
+        bytes_max: usize,
+    ) -> usize {
+        let mut steps = STEPS_PER_PIECE + piece.len();
         if let Some(scan) = &mut self.scan {
-            steps = segment.substrings.feed(scan, piece);
+            steps += segment.substrings.feed(scan, piece);
         }
         if let Some(scan) = &mut self.caseless_scan {
-            steps += segment.substrings.feed(scan, &fold_case(piece)) + piece.len();
+            let folded = folded.get_or_insert_with(|| {
+                steps += piece.len() * STEPS_PER_FOLDED_BYTE;
+                fold_case(piece)
+            });
+            steps += segment.substrings.feed(scan, folded);
         }
         if let Some(length) = &mut self.length {
             *length += piece.chars().count() as u64;
+            steps += piece.len();
         }
         if let Some(reader) = &mut self.date {
             reader.feed(piece);
+            steps += piece.len();
         }
         match &mut self.long_number {
             Some(reader) => reader.feed(piece),
@@ -84,32 +102,36 @@ impl StringValueBuffer {
         }
     }
 
-    /// Appends the literals that occur in the value, in that view.
-    pub fn find_literals(&self, segment: &Segment, view: usize, found: &mut Vec<u32>) {
+    /// Appends the literals that occur in the value, in that view. Returns the steps it took.
+    pub fn find_literals(&self, segment: &Segment, view: usize, found: &mut Vec<u32>) -> usize {
         match (view, &self.scan, &self.caseless_scan) {
             (OperandRecord::SUBSTRINGS, Some(scan), _)
             | (OperandRecord::CASELESS_SUBSTRINGS, _, Some(scan)) => scan.append_found(found),
             (OperandRecord::PREFIXES, ..) => {
-                segment.prefixes.find(&segment.literals, &self.text, found);
+                segment.prefixes.find(&segment.literals, &self.text, found)
             }
             _ => unreachable!("a value is scanned if some condition searches it for literals"),
         }
     }
 }
 
-/// Appends the literals that occur in `text`, in that view.
-pub(super) fn find_literals(segment: &Segment, text: &str, view: usize, found: &mut Vec<u32>) {
-    if view == OperandRecord::PREFIXES {
-        segment.prefixes.find(&segment.literals, text, found);
-    } else {
-        let mut scan = SubstringScan::default();
-        if view == OperandRecord::CASELESS_SUBSTRINGS {
-            segment.substrings.feed(&mut scan, &fold_case(text));
-        } else {
-            segment.substrings.feed(&mut scan, text);
+/// Appends the literals that occur in `text`, in that view. Returns the steps it took.
+pub(super) fn find_literals(
+    segment: &Segment,
+    text: &str,
+    view: usize,
+    found: &mut Vec<u32>,
+) -> usize {
+    let mut scan = SubstringScan::default();
+    let steps = match view {
+        OperandRecord::PREFIXES => return segment.prefixes.find(&segment.literals, text, found),
+        OperandRecord::CASELESS_SUBSTRINGS => {
+            let folded = fold_case(text);
+            segment.substrings.feed(&mut scan, &folded) + text.len() * STEPS_PER_FOLDED_BYTE
         }
-        scan.append_found(found);
-    }
+        _ => segment.substrings.feed(&mut scan, text),
+    };
+    steps + scan.append_found(found)
 }
 
 /// Nested string-values that are being collected, innermost last. Buffers are reused.
@@ -163,12 +185,16 @@ impl StringValueStack {
         self.open += 1;
     }
 
-    /// Appends a piece of text to every value that is being collected. Returns the steps it took.
+    /// Appends a piece of text to every value that is being collected. Returns the steps it took; once
+    /// they exceed `steps_max`, the other values are not continued.
     #[inline]
-    pub fn feed(&mut self, segment: &Segment, piece: &str) -> usize {
-        let mut steps = piece.len() * self.open;
+    pub fn feed(&mut self, segment: &Segment, piece: &str, steps_max: usize) -> usize {
+        let (mut steps, mut folded) = (0, None);
         for buffer in &mut self.buffers[..self.open] {
-            steps += buffer.feed(segment, piece, self.literal_bytes_max);
+            steps += buffer.feed(segment, (piece, &mut folded), self.literal_bytes_max);
+            if steps > steps_max {
+                break;
+            }
         }
         steps
     }

@@ -162,7 +162,8 @@ impl NodeCollector {
     /// Appends a piece of text to the nodes that are being collected.
     #[inline]
     fn feed(&mut self, segment: &Segment, work: &mut WorkMeter, piece: &str) {
-        let steps = self.stack.feed(segment, piece);
+        let remaining = work.remaining().max(0) as usize;
+        let steps = self.stack.feed(segment, piece, remaining);
         if work.attribution().is_none() {
             work.spend(steps);
             return;
@@ -207,7 +208,7 @@ impl NodeCollector {
             } else {
                 let buffer = self.stack.ended();
                 elements.add_literals(segment, operand, uses, order, |literals| {
-                    buffer.find_literals(segment, view, literals);
+                    buffer.find_literals(segment, view, literals)
                 });
             }
         }

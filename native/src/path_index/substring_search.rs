@@ -32,6 +32,12 @@ const STEPS_PER_BYTE: usize = 3;
 /// Steps for each literal that is looked up among those found before.
 const STEPS_PER_LITERAL: usize = 8;
 
+/// Steps to sort each literal that was found.
+const STEPS_PER_FOUND: usize = 16;
+
+/// Bytes that are compared in a step.
+const BYTES_COMPARED_PER_STEP: usize = 8;
+
 impl SubstringSearch {
     /// A search for the literals with these indexes.
     pub fn new(literals: &StringArray, numbers: &[u32]) -> SubstringSearch {
@@ -80,11 +86,12 @@ impl SubstringSearch {
 }
 
 impl SubstringScan {
-    /// Appends the distinct literals in the text so far, ascending.
-    pub fn append_found(&self, literals: &mut Vec<u32>) {
+    /// Appends the distinct literals in the text so far, ascending. Returns the steps it took.
+    pub fn append_found(&self, literals: &mut Vec<u32>) -> usize {
         let start = literals.len();
         literals.extend(&self.found);
         literals[start..].sort_unstable();
+        self.found.len() * STEPS_PER_FOUND
     }
 }
 
@@ -121,22 +128,25 @@ impl PrefixSearch {
         }
     }
 
-    /// Appends the literals that `text` starts with.
-    pub fn find(&self, texts: &StringArray, text: &str, found: &mut Vec<u32>) {
+    /// Appends the literals that `text` starts with. Returns the steps it took.
+    pub fn find(&self, texts: &StringArray, text: &str, found: &mut Vec<u32>) -> usize {
         let not_greater = self
             .literals
             .partition_point(|&number| texts.get(number) <= text);
         let Some(mut position) = not_greater.checked_sub(1) else {
-            return;
+            return STEPS_PER_LITERAL;
         };
+        let mut steps = STEPS_PER_LITERAL;
         loop {
             let number = self.literals[position];
-            if text.starts_with(texts.get(number)) {
+            let literal = texts.get(number);
+            steps += STEPS_PER_LITERAL + literal.len() / BYTES_COMPARED_PER_STEP;
+            if text.starts_with(literal) {
                 found.push(number);
             }
             let prefix = self.longest_prefixes[position] as usize;
             if prefix == position {
-                return;
+                return steps;
             }
             position = prefix;
         }

@@ -1,6 +1,7 @@
 //! Evaluates queries on the events of a document: binds nodes to the steps that wait for them.
 
 use crate::events::{Attribute, Context, Handler, NameId, Names, Span, StartElement, Stop};
+use crate::value_tests::ValueTest;
 use crate::xpath::ast::{Axis, Kind};
 
 use super::candidate::{Candidate, CandidateNode};
@@ -155,6 +156,9 @@ impl<'a> Selection<'a> {
                 list != ANY_NAME || accepts(test, tag.names.get(name))
             };
             for at in children {
+                if self.propagation.work.is_spent() {
+                    return;
+                }
                 let child = self.pending.child(list, at);
                 let part = self.propagation.steps.step(child.step).part;
                 self.propagation.work.spend(part, STEPS_PER_VISIT);
@@ -313,6 +317,9 @@ impl<'a> Selection<'a> {
         self.propagation.work.spend(part, steps);
         let deferred = self.propagation.deferred_mark();
         for (number, attribute) in (1..).zip(tag.attributes) {
+            if self.propagation.work.is_spent() {
+                break;
+            }
             let test = &self.propagation.steps.step(step).step.test;
             if accepts(test, tag.names.get(attribute.name)) {
                 self.order = element + number;
@@ -333,13 +340,6 @@ impl<'a> Selection<'a> {
     ) {
         let linked = self.propagation.steps.step(step);
         let goal = linked.goal;
-        let bytes = attribute.value.len();
-        let steps = match goal {
-            Some(Goal::AnyPasses(test) | Goal::FirstPasses(test)) => test.steps(bytes),
-            Some(Goal::Compare(..)) => bytes,
-            Some(Goal::Select | Goal::Exists | Goal::Count) | None => 0,
-        };
-        self.propagation.work.spend(linked.part, steps as u64);
         let is_reported = self.propagation.reports_nodes(goal);
         if is_reported || !linked.step.predicates.is_empty() {
             self.push_frame();
@@ -354,20 +354,24 @@ impl<'a> Selection<'a> {
             return;
         }
         // Without predicates, the attribute is decided at once and needs no frame.
+        let work = &mut self.propagation.work;
+        let mut passes = |test: &ValueTest| {
+            let (holds, steps) = test.holds_within(attribute.value, work.remaining());
+            work.spend(linked.part, steps as u64);
+            holds
+        };
         let candidate = match goal {
             Some(Goal::Exists | Goal::Select) => Candidate::Existence(linked.ends.first),
-            Some(Goal::AnyPasses(test)) if test.holds(attribute.value) => {
-                Candidate::Existence(linked.ends.first)
-            }
-            Some(Goal::FirstPasses(test)) => {
-                Candidate::First(self.order, test.holds(attribute.value))
-            }
+            Some(Goal::AnyPasses(test)) if passes(test) => Candidate::Existence(linked.ends.first),
+            Some(Goal::FirstPasses(test)) => Candidate::First(self.order, passes(test)),
             Some(Goal::Count) => {
                 let node = CandidateNode::Counted(self.order);
                 self.propagation.propagate_attribute(step, target, node);
                 return;
             }
             Some(Goal::Compare(side, value_type)) => {
+                let bytes = attribute.value.len() as u64;
+                self.propagation.work.spend(linked.part, bytes);
                 let value = value_type.of_text(attribute.value);
                 let node = CandidateNode::Compared(*side, value);
                 self.propagation.propagate_attribute(step, target, node);

@@ -298,7 +298,9 @@ impl<'a> OpenNodes<'a> {
             }
             let (part, watcher) = active;
             let steps = match watcher {
-                ActiveWatcher::Test(test, watcher) => watcher.feed(test, chunk),
+                ActiveWatcher::Test(test, watcher) => {
+                    watcher.feed_within(test, chunk, work.remaining())
+                }
                 ActiveWatcher::Text(text) => {
                     text.push_str(chunk);
                     self.compared_bytes += chunk.len();
@@ -313,15 +315,20 @@ impl<'a> OpenNodes<'a> {
         }
     }
 
-    /// Whether the test of a watcher holds for the text fed so far, taken as the complete value.
+    /// Whether the test of a watcher holds for the text fed so far, taken as the complete value. Once the
+    /// work budget is spent, the result means nothing.
     #[inline]
-    pub fn watcher_result(&self, at: usize) -> bool {
-        match &self.watchers[at].1 {
-            ActiveWatcher::Test(test, watcher) => watcher.finish(test),
-            ActiveWatcher::Text(_) | ActiveWatcher::Number(_) => {
-                unreachable!("the watcher stores the value")
-            }
+    pub fn watcher_result(&self, at: usize, work: &mut QueryWork) -> bool {
+        let (part, ActiveWatcher::Test(test, watcher)) = &self.watchers[at] else {
+            unreachable!("the watcher stores the value");
+        };
+        if work.is_spent() {
+            return false;
         }
+        let mut steps = 0;
+        let holds = watcher.finish(test, &mut steps);
+        work.spend(*part, steps as u64);
+        holds
     }
 
     /// Takes the value that a watcher stored.

@@ -562,7 +562,7 @@ impl<'a> Propagation<'a> {
             return;
         }
         let value = match &compiled.atom.test {
-            AtomTest::Value(_) => self.nodes.watcher_result(watcher),
+            AtomTest::Value(_) => self.nodes.watcher_result(watcher, &mut self.work),
             AtomTest::Path { default, .. } => match value {
                 AtomValue::Provisional(_, passes) => passes,
                 AtomValue::Unknown | AtomValue::Known(_) => *default,
@@ -617,11 +617,11 @@ impl<'a> Propagation<'a> {
             }
             (_, Some(Goal::AnyPasses(_))) => self
                 .nodes
-                .watcher_result(watcher)
+                .watcher_result(watcher, &mut self.work)
                 .then_some(Candidate::Existence(linked.ends.first)),
             (_, Some(Goal::FirstPasses(_))) => Some(Candidate::First(
                 self.nodes.top().order,
-                self.nodes.watcher_result(watcher),
+                self.nodes.watcher_result(watcher, &mut self.work),
             )),
             (_, Some(Goal::Exists | Goal::Select)) => {
                 let node = CandidateNode::Selected(linked.ends.first, capture(&self.nodes));

@@ -46,6 +46,12 @@ impl QueryWork {
         self.spent += steps;
     }
 
+    /// Steps that are left.
+    #[inline]
+    pub fn remaining(&self) -> usize {
+        usize::try_from(self.steps_max.saturating_sub(self.spent)).unwrap_or(usize::MAX)
+    }
+
     /// Whether the budget is spent.
     #[inline]
     pub fn is_spent(&self) -> bool {

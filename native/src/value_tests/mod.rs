@@ -17,6 +17,9 @@ use transform::Transform;
 /// Steps to visit a state of a pattern.
 const STEPS_PER_STATE: usize = 4;
 
+/// Steps to transform a chunk, besides those for its bytes.
+const STEPS_PER_TRANSFORM: usize = 64;
+
 /// Steps to transform a byte.
 const STEPS_PER_TRANSFORMED_BYTE: usize = 8;
 
@@ -85,16 +88,28 @@ impl ValueTest {
         })
     }
 
-    /// An upper bound of the steps that testing a value, or a chunk of one, of `bytes` bytes takes.
-    pub fn steps(&self, bytes: usize) -> usize {
+    /// Roughly the most steps that testing a byte of a value takes.
+    fn steps_per_byte(&self) -> usize {
         match self {
-            Self::Matches(pattern) => bytes * STEPS_PER_STATE * pattern.state_count(),
+            Self::Matches(pattern) => STEPS_PER_STATE * pattern.state_count(),
             // In lower case, the value is tested twice where a capital sigma may end a word.
             Self::Transformed(transformed) => {
-                bytes * STEPS_PER_TRANSFORMED_BYTE + 2 * transformed.1.steps(bytes)
+                STEPS_PER_TRANSFORMED_BYTE + 2 * transformed.1.steps_per_byte()
             }
-            _ => bytes,
+            _ => 1,
         }
+    }
+
+    /// Whether it holds for a complete value, and the steps it took. If they exceed `steps_max`, the test
+    /// ended early and the result means nothing.
+    pub fn holds_within(&self, value: &str, steps_max: usize) -> (bool, usize) {
+        if !matches!(self, Self::Matches(_) | Self::Transformed(_)) {
+            return (self.holds(value), value.len());
+        }
+        let mut watcher = StringValueWatcher::new(self);
+        let mut steps = watcher.feed_within(self, value, steps_max);
+        let holds = steps <= steps_max && watcher.finish(self, &mut steps);
+        (holds, steps)
     }
 
     /// Whether it holds for a complete value.

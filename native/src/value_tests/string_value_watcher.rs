@@ -5,6 +5,10 @@ use super::{compare_numbers, NumberReader, ValueTest, STEPS_PER_STATE};
 use crate::xpath::date::DateReader;
 use crate::xpath::regex::PatternMatcher;
 
+/// Roughly the most steps that a chunk takes before the steps are compared with what is left of the work
+/// budget.
+const STEPS_BETWEEN_CHECKS: usize = 1 << 17;
+
 /// The state of a [`ValueTest`] while its value arrives.
 #[derive(Clone, Debug)]
 pub enum StringValueWatcher {
@@ -47,24 +51,53 @@ impl StringValueWatcher {
         }
     }
 
-    /// Adds the next chunk; `test` is the test that the watcher was created for.
-    pub fn feed(&mut self, test: &ValueTest, text: &str) -> usize {
-        if let (Self::Pattern(matcher), ValueTest::Matches(pattern)) = (&mut *self, test) {
-            let has_matched = matcher.feed(pattern, text);
-            let steps = text.len() + matcher.take_visits() * STEPS_PER_STATE;
-            if has_matched {
-                *self = Self::Decided(true);
+    /// Adds the next chunk, as long as this takes few more than `steps_max` steps; `test` is the test that
+    /// the watcher was created for. Returns the steps it took. If they exceed the maximum, the watcher is
+    /// of no use any more.
+    pub fn feed_within(&mut self, test: &ValueTest, text: &str, steps_max: usize) -> usize {
+        let bytes_at_once = STEPS_BETWEEN_CHECKS / test.steps_per_byte();
+        let (mut steps, mut rest) = (0, text);
+        while !rest.is_empty() && steps <= steps_max && !matches!(self, Self::Decided(_)) {
+            // At least one character.
+            let mut end = bytes_at_once.clamp(1, rest.len());
+            while !rest.is_char_boundary(end) {
+                end += 1;
             }
-            return steps;
+            let (piece, after) = rest.split_at(end);
+            steps += self.feed(test, piece);
+            rest = after;
         }
-        if let Self::Decided(_) = self {
-            return 0;
-        }
-        self.feed_simple(test, text);
-        test.steps(text.len())
+        steps
     }
 
-    /// Adds the next chunk to a test that is neither decided nor a pattern.
+    /// Adds the next chunk. Returns the steps it took.
+    pub fn feed(&mut self, test: &ValueTest, text: &str) -> usize {
+        match (&mut *self, test) {
+            (Self::Decided(_), _) => 0,
+            (Self::Pattern(matcher), ValueTest::Matches(pattern)) => {
+                let has_matched = matcher.feed(pattern, text);
+                let steps = text.len() + matcher.take_visits() * STEPS_PER_STATE;
+                if has_matched {
+                    *self = Self::Decided(true);
+                }
+                steps
+            }
+            (Self::Transformed(watcher), ValueTest::Transformed(transformed)) => {
+                let (transform, test) = &**transformed;
+                let steps = watcher.feed(transform, test, text);
+                if let Some(holds) = watcher.decided() {
+                    *self = Self::Decided(holds);
+                }
+                steps
+            }
+            _ => {
+                self.feed_simple(test, text);
+                text.len()
+            }
+        }
+    }
+
+    /// Adds the next chunk to a test that is not decided and takes about a step for each byte.
     fn feed_simple(&mut self, test: &ValueTest, text: &str) {
         let chunk = text.as_bytes();
         match (&mut *self, test) {
@@ -130,19 +163,13 @@ impl StringValueWatcher {
                 }
             }
             (Self::Date(reader), _) => reader.feed(text),
-            (Self::Transformed(watcher), ValueTest::Transformed(transformed)) => {
-                let (transform, test) = &**transformed;
-                watcher.feed(transform, test, text);
-                if let Some(holds) = watcher.decided() {
-                    *self = Self::Decided(holds);
-                }
-            }
             _ => {}
         }
     }
 
-    /// Whether the test holds for the chunks so far, taken as the complete value.
-    pub fn finish(&self, test: &ValueTest) -> bool {
+    /// Whether the test holds for the chunks so far, taken as the complete value. Adds the steps it takes
+    /// to `steps`.
+    pub fn finish(&self, test: &ValueTest, steps: &mut usize) -> bool {
         match (self, test) {
             (Self::Decided(holds), _) => *holds,
             (Self::Matched(matched), ValueTest::Text(text, equal)) => {
@@ -157,12 +184,17 @@ impl StringValueWatcher {
             (Self::Length(length), ValueTest::Length(op, n)) => {
                 compare_numbers(*length as f64, *op, *n)
             }
-            (Self::Pattern(matcher), ValueTest::Matches(pattern)) => matcher.finish(pattern),
+            (Self::Pattern(matcher), ValueTest::Matches(pattern)) => {
+                let mut visits = 0;
+                let holds = matcher.finish(pattern, &mut visits);
+                *steps += visits * STEPS_PER_STATE;
+                holds
+            }
             (Self::Date(reader), ValueTest::Date(date_type, op, n)) => reader
                 .finish(*date_type)
                 .is_some_and(|instant| op.compare(instant, *n)),
             (Self::Transformed(watcher), ValueTest::Transformed(transformed)) => {
-                watcher.finish(&transformed.1)
+                watcher.finish(&transformed.1, steps)
             }
             _ => false,
         }
@@ -181,7 +213,7 @@ mod tests {
         for chunk in chunks.iter().filter(|chunk| !chunk.is_empty()) {
             watcher.feed(test, chunk);
         }
-        watcher.finish(test)
+        watcher.finish(test, &mut 0)
     }
 
     fn chunks() -> impl Strategy<Value = Vec<String>> {

@@ -1,10 +1,19 @@
 //! String functions on a value that arrives in chunks.
 
-use super::{StringValueWatcher, ValueTest};
+use foldhash::fast::RandomState;
+use hashbrown::HashMap;
+
+use super::{StringValueWatcher, ValueTest, STEPS_PER_TRANSFORM, STEPS_PER_TRANSFORMED_BYTE};
 use crate::xpath::ast::StringFunction;
 use crate::xpath::string_functions::apply;
 
-use std::collections::HashMap;
+/// Steps to find out what a character beyond ASCII means for a `Σ` beside it.
+const STEPS_PER_SIGNIFICANCE: usize = 256;
+
+/// Copying the state of a test takes at most this many times as long as feeding it a character.
+const STEPS_PER_COPY: usize = 4;
+
+type Replacements = HashMap<char, Option<char>, RandomState>;
 
 /// A string function, prepared for values that arrive in chunks.
 #[derive(Clone, Debug)]
@@ -13,7 +22,7 @@ pub enum Transform {
     LowerCase,
     UpperCase,
     /// What each character of the first string becomes; `None` removes it.
-    Translate(HashMap<char, Option<char>>),
+    Translate(Replacements),
 }
 
 impl Transform {
@@ -23,7 +32,7 @@ impl Transform {
             StringFunction::LowerCase => Self::LowerCase,
             StringFunction::UpperCase => Self::UpperCase,
             StringFunction::Translate(from, to) => {
-                let mut replacements = HashMap::new();
+                let mut replacements = Replacements::default();
                 let mut to = to.chars();
                 for character in from.chars() {
                     let replacement = to.next();
@@ -45,7 +54,7 @@ impl Transform {
     }
 }
 
-fn translate(replacements: &HashMap<char, Option<char>>, text: &str) -> String {
+fn translate(replacements: &Replacements, text: &str) -> String {
     text.chars()
         .filter_map(|each| replacements.get(&each).copied().unwrap_or(Some(each)))
         .collect()
@@ -84,36 +93,37 @@ impl TransformedWatcher {
         }
     }
 
-    /// Adds the next chunk of the value; `test` is the test of the transformed value.
-    pub fn feed(&mut self, transform: &Transform, test: &ValueTest, chunk: &str) {
-        match transform {
+    /// Adds the next chunk of the value; `test` is the test of the transformed value. Returns the steps
+    /// it took.
+    pub fn feed(&mut self, transform: &Transform, test: &ValueTest, chunk: &str) -> usize {
+        let steps = match transform {
             Transform::NormalizeSpace => {
                 let normal = self.normalize_space(chunk);
-                self.inner.feed(test, &normal);
+                self.inner.feed(test, &normal)
             }
-            Transform::UpperCase => {
-                self.inner.feed(test, &chunk.to_uppercase());
-            }
+            Transform::UpperCase => self.inner.feed(test, &chunk.to_uppercase()),
             Transform::Translate(replacements) => {
-                self.inner.feed(test, &translate(replacements, chunk));
+                self.inner.feed(test, &translate(replacements, chunk))
             }
             Transform::LowerCase => {
                 let mut segments = chunk.split('Σ');
                 let first = segments.next().unwrap_or_default();
-                self.lower_case(test, first);
+                let mut steps = self.lower_case(test, first);
                 for segment in segments {
-                    self.lower_sigma(test);
-                    self.lower_case(test, segment);
+                    steps += self.lower_sigma(test);
+                    steps += self.lower_case(test, segment);
                 }
+                steps
             }
-        }
+        };
+        steps + STEPS_PER_TRANSFORM + chunk.len() * STEPS_PER_TRANSFORMED_BYTE
     }
 
-    pub fn finish(&self, test: &ValueTest) -> bool {
-        self.at_word_end
-            .as_ref()
-            .unwrap_or(&self.inner)
-            .finish(test)
+    /// Whether the test holds for the chunks so far, taken as the complete value. Adds the steps it takes
+    /// to `steps`.
+    pub fn finish(&self, test: &ValueTest, steps: &mut usize) -> bool {
+        let inner = self.at_word_end.as_ref().unwrap_or(&self.inner);
+        inner.finish(test, steps)
     }
 
     fn normalize_space(&mut self, chunk: &str) -> String {
@@ -132,38 +142,48 @@ impl TransformedWatcher {
         normal
     }
 
-    /// Adds a text without `Σ`.
-    fn lower_case(&mut self, test: &ValueTest, text: &str) {
+    /// Adds a text without `Σ`. Returns the steps it took.
+    fn lower_case(&mut self, test: &ValueTest, text: &str) -> usize {
         if text.is_empty() {
-            return;
+            return 0;
         }
+        let mut steps = STEPS_PER_TRANSFORM;
+        let mut significance = |character: char| {
+            if !character.is_ascii() {
+                steps += STEPS_PER_SIGNIFICANCE;
+            }
+            significance(character)
+        };
+        let last = text.chars().rev().find_map(&mut significance);
+        let mut fed = 0;
         if let Some(at_word_end) = &mut self.at_word_end {
             match text.chars().find_map(significance) {
-                None => {
-                    at_word_end.feed(test, &text.to_lowercase());
-                }
+                None => fed = at_word_end.feed(test, &text.to_lowercase()),
                 Some(Significance::Cased) => self.at_word_end = None,
                 Some(Significance::Uncased) => {
                     self.inner = self.at_word_end.take().expect("just tested");
                 }
             }
         }
-        self.inner.feed(test, &text.to_lowercase());
-        if let Some(last) = text.chars().rev().find_map(significance) {
+        fed += self.inner.feed(test, &text.to_lowercase());
+        if let Some(last) = last {
             self.started = last == Significance::Cased;
         }
+        steps + fed
     }
 
-    fn lower_sigma(&mut self, test: &ValueTest) {
+    /// Adds a `Σ`. Returns the steps it took.
+    fn lower_sigma(&mut self, test: &ValueTest) -> usize {
         // A letter follows the last one.
         self.at_word_end = None;
+        let mut steps = STEPS_PER_TRANSFORM;
         if self.started {
             let mut at_word_end = self.inner.clone();
-            at_word_end.feed(test, "ς");
+            steps += STEPS_PER_COPY * at_word_end.feed(test, "ς");
             self.at_word_end = Some(at_word_end);
         }
-        self.inner.feed(test, "σ");
         self.started = true;
+        steps + self.inner.feed(test, "σ")
     }
 }
 

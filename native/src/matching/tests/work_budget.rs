@@ -268,3 +268,84 @@ fn a_pattern_is_charged_by_its_active_states() {
     let (simple, many_states) = (steps("[ab][bc]"), steps("[ab]*(a|b){1,200}[bc]"));
     assert!(many_states > 50 * simple, "{simple} {many_states}");
 }
+
+/// The steps that queries take on a document, and those of one reading of it.
+fn steps_and_budget(queries: &[String], document: &str, work: u64) -> (u64, u64) {
+    let matcher = limited(&mut index_of(queries), work);
+    let matched = match_bytes(&matcher, document.as_bytes()).expect("well-formed");
+    let one_reading =
+        work * (document.len() as u64 + 500) + work * 75 * queries.len() as u64 / 1_000;
+    (matched.counters.steps, one_reading)
+}
+
+#[test]
+fn one_test_of_a_large_value_hardly_exceeds_the_budget() {
+    let value = "ab".repeat(20_000);
+    for document in [
+        format!("<r><p>{value}</p></r>"),
+        format!("<r><p k='{value}'/></r>"),
+    ] {
+        for value in [".", "@k"] {
+            for test in [
+                "matches(#, '[ab]*[ab]{1,490}[cd]')",
+                "matches(translate(#, 'ab', 'ba'), '[ab]*[ab]{1,490}[cd]')",
+                "string-length(lower-case(upper-case(lower-case(upper-case(#))))) = 7",
+            ] {
+                let queries = vec![format!("//p[{}]", test.replace('#', value))];
+                let (steps, budget) = steps_and_budget(&queries, &document, 50);
+                assert!(steps < budget + budget / 4, "{queries:?}: {steps} {budget}");
+            }
+        }
+    }
+}
+
+#[test]
+fn tests_of_one_large_attribute_stop_at_the_budget() {
+    let document = format!("<r k='{}'/>", "ab".repeat(5_000));
+    for pattern in [
+        "/r[matches(@k, '[ab]*[ab]{1,#}[cd]')]",
+        "//@k[matches(., '[ab]*[ab]{1,#}[cd]')]",
+        "/r[contains(translate(@k, 'ab', 'xy'), 'z#') or @k[matches(., '[cd]{#}')]]",
+    ] {
+        let queries: Vec<String> = (2..300)
+            .map(|at| pattern.replace('#', &at.to_string()))
+            .collect();
+        let (steps, budget) = steps_and_budget(&queries, &document, 100);
+        assert!(steps < 3 * budget, "{pattern}: {steps} {budget}");
+    }
+}
+
+#[test]
+fn the_end_of_a_value_is_charged_by_the_active_states_of_a_pattern() {
+    let document = format!("<r>{}</r>", "<p/><q k=''/>".repeat(100));
+    for value in ["//p[matches(., '#')]", "//q[matches(@k, '#')]"] {
+        let steps = |count: usize| {
+            let query = value.replace('#', &format!("([ab]?){{{count}}}[cd]"));
+            steps_and_budget(&[query], &document, u64::MAX >> 20).0
+        };
+        let (few_states, many_states) = (steps(1), steps(300));
+        assert!(
+            many_states > 10 * few_states,
+            "{value}: {few_states} {many_states}"
+        );
+    }
+}
+
+#[test]
+fn text_in_many_open_elements_stops_at_the_budget() {
+    let depth = 200;
+    let text = "É".repeat(10_000);
+    let document = format!("{}{text}{}", "<a>".repeat(depth), "</a>".repeat(depth));
+    for pattern in [
+        "//a[contains(., 'x#')]",
+        "//a[contains(lower-case(.), 'x#')]",
+        "//a[string-length(.) = #]",
+        "//a[starts-with(., 'x#')]",
+    ] {
+        let queries: Vec<String> = (0..100)
+            .map(|at| pattern.replace('#', &at.to_string()))
+            .collect();
+        let (steps, budget) = steps_and_budget(&queries, &document, 20);
+        assert!(steps < 3 * budget, "{pattern}: {steps} {budget}");
+    }
+}

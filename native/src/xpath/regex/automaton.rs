@@ -4,6 +4,12 @@ use std::sync::Arc;
 
 use super::character_class::CharacterClass;
 
+/// Clearing the marks of this many states takes as long as visiting one.
+const STATES_PER_VISIT: usize = 8;
+
+/// Looking a character beyond ASCII up in a class takes as long as visiting this many states.
+const VISITS_PER_LOOKUP: usize = 3;
+
 pub type StateId = u32;
 
 /// One state.
@@ -40,7 +46,7 @@ impl Pattern {
     pub fn is_match(&self, text: &str) -> bool {
         let mut matcher = PatternMatcher::default();
         matcher.feed(self, text);
-        matcher.finish(self)
+        matcher.finish(self, &mut 0)
     }
 }
 
@@ -65,14 +71,14 @@ impl PatternMatcher {
     pub fn feed(&mut self, pattern: &Pattern, chunk: &str) -> bool {
         let mut visited = Visited::new(pattern.states.len());
         let (mut stack, mut arrived) = (Vec::new(), Vec::new());
-        self.visits += pattern.states.len() / 8;
+        self.visits += pattern.states.len() / STATES_PER_VISIT;
         for character in chunk.chars() {
             if self.matched {
                 break;
             }
             arrived.clear();
             visited.clear();
-            let mut visits = 0;
+            let (mut visits, mut looked_up) = (0, 0);
             self.matched = self.visit(
                 pattern,
                 Some(character),
@@ -80,30 +86,32 @@ impl PatternMatcher {
                 &mut stack,
                 &mut visits,
                 |class, next| {
+                    looked_up += 1;
                     if pattern.classes[class as usize].contains(character) {
                         arrived.push(next);
                     }
                 },
             );
             self.visits += visits;
+            if !character.is_ascii() {
+                self.visits += looked_up * VISITS_PER_LOOKUP;
+            }
             std::mem::swap(&mut self.waiting, &mut arrived);
             self.last = Some(character);
         }
         self.matched
     }
 
-    /// Whether the pattern matches the chunks so far, taken as the complete text.
-    pub fn finish(&self, pattern: &Pattern) -> bool {
+    /// Whether the pattern matches the chunks so far, taken as the complete text. Adds the number of
+    /// states visited to `visits`.
+    pub fn finish(&self, pattern: &Pattern, visits: &mut usize) -> bool {
+        if self.matched {
+            return true;
+        }
+        *visits += pattern.states.len() / STATES_PER_VISIT;
         let mut visited = Visited::new(pattern.states.len());
-        self.matched
-            || self.visit(
-                pattern,
-                None,
-                &mut visited,
-                &mut Vec::new(),
-                &mut 0,
-                |_, _| {},
-            )
+        let mut stack = Vec::new();
+        self.visit(pattern, None, &mut visited, &mut stack, visits, |_, _| {})
     }
 
     /// Visits all states that are reachable without a character, from the waiting states and from the

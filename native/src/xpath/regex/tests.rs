@@ -187,7 +187,7 @@ proptest! {
                 matcher.feed(&pattern, chunk);
             }
             let complete = chunks.concat();
-            prop_assert_eq!(matcher.finish(&pattern), pattern.is_match(&complete));
+            prop_assert_eq!(matcher.finish(&pattern, &mut 0), pattern.is_match(&complete));
             let (required, is_caseless) = required_text(&text, &flags);
             let searched = if is_caseless { fold_case(&complete) } else { complete.clone() };
             prop_assert!(searched.contains(&required) || !pattern.is_match(&complete));
