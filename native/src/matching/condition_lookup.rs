@@ -13,6 +13,13 @@ use crate::path_index::segment::{Comparison, Condition, Segment};
 /// Steps to look a value up among the conditions of one operand.
 const STEPS_PER_LOOKUP: usize = 16;
 
+/// The values are compared with this many operands. There may be thousands more, among which each value is
+/// looked up.
+const OPERANDS_COMPARED: usize = 8;
+
+/// Steps to find the operand of a value among those of the conditions.
+const STEPS_PER_VALUE: usize = 8;
+
 /// Steps for each node that is found.
 const STEPS_PER_NODE: usize = 2;
 
@@ -24,13 +31,25 @@ pub(super) fn satisfied_by_any(
     values: &[OperandValue],
     nodes: &mut Vec<u32>,
 ) -> usize {
-    let mut steps = 0;
-    for same_operand in equal_runs(conditions, |condition| condition.operand) {
+    let (mut steps, mut rest) = (0, conditions);
+    for same_operand in
+        equal_runs(conditions, |condition| condition.operand).take(OPERANDS_COMPARED)
+    {
         let operand = same_operand[0].operand;
         steps += STEPS_PER_LOOKUP + values.len();
         for value in values.iter().filter(|value| value.operand == operand) {
             steps += satisfied_by(segment, same_operand, value, nodes);
         }
+        rest = &rest[same_operand.len()..];
+    }
+    if rest.is_empty() {
+        return steps;
+    }
+    for value in values {
+        let first = rest.partition_point(|condition| condition.operand < value.operand);
+        let own = &rest[first..];
+        let count = own.partition_point(|condition| condition.operand == value.operand);
+        steps += STEPS_PER_VALUE + satisfied_by(segment, &own[..count], value, nodes);
     }
     steps
 }

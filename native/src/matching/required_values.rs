@@ -35,6 +35,13 @@ const STEPS_PER_OPERAND: usize = 16;
 
 const _: () = assert!(FIRST_NODE <= 1 << (u16::BITS - 1));
 
+/// An operand that gets values from children whose names pass a test.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct ChildOperand {
+    test: u32,
+    required: RequiredOperand,
+}
+
 /// Values of an operand of an element become values of another operand of its parent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Pod, Zeroable)]
 #[repr(C)]
@@ -71,6 +78,12 @@ pub(super) struct RequiredValues {
     inherited: ArenaRange,
     /// To other operands of the parent.
     propagations: ArenaRange,
+    /// In `child_operands`, sorted: the operands of `own` that get values from children.
+    own_children: ArenaRange,
+    /// The same for `inherited`.
+    inherited_children: ArenaRange,
+    /// Whether some operands of `own` are deep.
+    has_own_deep: bool,
     /// A bit for each operand, by number modulo 64.
     bits: u64,
     /// The uses of the string-value, by view.
@@ -96,12 +109,14 @@ type HashTable<K, V> = HashMap<K, V, foldhash::fast::RandomState>;
 pub(super) struct RequiredValuesTable {
     entries: Vec<RequiredValues>,
     operands: Vec<RequiredOperand>,
+    child_operands: Vec<ChildOperand>,
     propagations: Vec<Propagation>,
     /// If the segment has few operands: the uses of each, by entry and operand.
     uses: Vec<u16>,
     /// The number of operands in `uses`; 0 if the segment has many.
     operand_count: usize,
-    lists: HashTable<u128, ArenaRange>,
+    /// Inherited operands, with those that get values from children.
+    lists: HashTable<u128, (ArenaRange, ArenaRange)>,
     by_digest: HashTable<u128, u32>,
     /// By the parent's entry, the symbol and the state.
     known: HashTable<(u32, u32, u32), u32>,
@@ -126,6 +141,7 @@ impl RequiredValuesTable {
         RequiredValuesTable {
             entries: vec![RequiredValues::default()],
             operands: Vec::new(),
+            child_operands: Vec::new(),
             propagations: Vec::new(),
             uses: vec![0; operand_count],
             operand_count,
@@ -140,10 +156,11 @@ impl RequiredValuesTable {
     pub fn bytes(&self) -> usize {
         (self.entries.len() - 1) * (size_of::<RequiredValues>() + 40)
             + self.operands.len() * size_of::<RequiredOperand>()
+            + self.child_operands.len() * size_of::<ChildOperand>()
             + (self.uses.len() - self.operand_count) * 2
             + self.propagations.len() * size_of::<Propagation>()
             + self.known.len() * 32
-            + self.lists.len() * 40
+            + self.lists.len() * 48
     }
 
     /// The entry with a number.
@@ -258,15 +275,16 @@ impl RequiredValuesTable {
             None => segment.operands[operand as usize].comparisons,
             Some(restriction) => restriction.comparisons(operand),
         };
-        let inherited = self.collect(segment, parent, tests, operands, &comparisons, &mut buffers);
-        let required = self.intern(segment, inherited, &buffers);
+        let inherits = self.collect(segment, parent, tests, operands, &comparisons, &mut buffers);
+        let required = self.intern(segment, inherits.then_some(parent), &buffers);
         self.buffers = buffers;
         self.known.insert(key, required);
         required
     }
 
-    /// Fills the buffers with the operands and propagations of an element; returns the parent's
-    /// list of inherited operands if the element has the same.
+    /// Fills the buffers with the operands and propagations of an element. Returns whether it inherits the
+    /// same operands as its parent. Takes time for what it finds only, since an element may have thousands
+    /// of operands and children.
     fn collect(
         &self,
         segment: &Segment,
@@ -275,7 +293,7 @@ impl RequiredValuesTable {
         operands: &[u32],
         comparisons: &impl Fn(u32) -> u32,
         buffers: &mut BuildBuffers,
-    ) -> Option<ArenaRange> {
+    ) -> bool {
         let BuildBuffers {
             own,
             deep,
@@ -289,27 +307,33 @@ impl RequiredValuesTable {
             uses: comparisons(operand) | USED_HERE,
         }));
         let above = self.entries[parent as usize];
-        let mut inherits_the_same = true;
-        for (is_inherited, list) in [(false, above.own), (true, above.inherited)] {
-            for required in list.of(&self.operands) {
-                let uses = required.uses & !USED_HERE;
-                if segment.operands[required.operand as usize].kind == OperandRecord::DEEP {
-                    inherits_the_same &= is_inherited;
-                    deep.push(RequiredOperand { uses, ..*required });
-                }
-                let source = segment.source_operand(required.operand);
-                if source.kind == OperandRecord::CHILD && tests.contains(&source.test) {
+        for list in [above.own_children, above.inherited_children] {
+            let list = list.of(&self.child_operands);
+            for &test in tests {
+                let first = list.partition_point(|child| child.test < test);
+                let passed = list[first..].iter().take_while(|child| child.test == test);
+                for &ChildOperand { required, .. } in passed {
+                    let inner = segment.source_operand(required.operand).inner;
                     own.push(RequiredOperand {
-                        operand: source.inner,
-                        uses,
+                        operand: inner,
+                        uses: required.uses & !USED_HERE,
                     });
                     propagations.push(Propagation {
-                        from: source.inner,
+                        from: inner,
                         to: required.operand,
                         uses: required.uses,
                     });
                 }
             }
+        }
+        if above.has_own_deep {
+            let inherited = above.inherited.of(&self.operands);
+            let all = above.own.of(&self.operands).iter().chain(inherited);
+            let all = all.filter(|required| is_deep(segment, required));
+            deep.extend(all.map(|required| RequiredOperand {
+                uses: required.uses & !USED_HERE,
+                ..*required
+            }));
         }
         // Operands of the same element that these are derived from.
         let mut at = 0;
@@ -336,18 +360,18 @@ impl RequiredValuesTable {
         merge(propagations, |propagation| {
             ((propagation.from, propagation.to), &mut propagation.uses)
         });
-        inherits_the_same.then_some(above.inherited)
+        !above.has_own_deep
     }
 
-    fn intern(
-        &mut self,
-        segment: &Segment,
-        inherited: Option<ArenaRange>,
-        buffers: &BuildBuffers,
-    ) -> u32 {
-        let inherited = match inherited {
-            Some(list) => list,
-            None => self.intern_list(&buffers.deep),
+    /// The entry with the operands and propagations in the buffers; its inherited operands are those of
+    /// `parent` if there is one.
+    fn intern(&mut self, segment: &Segment, parent: Option<u32>, buffers: &BuildBuffers) -> u32 {
+        let (inherited, inherited_children) = match parent {
+            Some(parent) => {
+                let above = &self.entries[parent as usize];
+                (above.inherited, above.inherited_children)
+            }
+            None => self.intern_list(segment, &buffers.deep),
         };
         let digest = digest_of(bytemuck::bytes_of(&inherited))
             ^ digest_of(bytemuck::cast_slice(&buffers.own)).rotate_left(1)
@@ -361,6 +385,9 @@ impl RequiredValuesTable {
             own,
             inherited,
             propagations,
+            own_children: append_children(&mut self.child_operands, segment, &buffers.own),
+            inherited_children,
+            has_own_deep: buffers.own.iter().any(|own| is_deep(segment, own)),
             reaches_up: !buffers.propagations.is_empty(),
             ..RequiredValues::default()
         };
@@ -370,9 +397,8 @@ impl RequiredValuesTable {
         };
         for required in all() {
             entry.bits |= 1 << (required.operand % 64);
-            let is_deep = segment.operands[required.operand as usize].kind == OperandRecord::DEEP;
-            entry.reaches_down |= is_deep;
-            entry.reaches_up |= is_deep;
+            entry.reaches_down |= is_deep(segment, required);
+            entry.reaches_up |= is_deep(segment, required);
             let source = segment.source_operand(required.operand);
             let view = source.view as usize;
             match source.kind {
@@ -397,12 +423,43 @@ impl RequiredValuesTable {
         number
     }
 
-    fn intern_list(&mut self, list: &[RequiredOperand]) -> ArenaRange {
-        let operands = &mut self.operands;
+    fn intern_list(
+        &mut self,
+        segment: &Segment,
+        list: &[RequiredOperand],
+    ) -> (ArenaRange, ArenaRange) {
+        let (operands, child_operands) = (&mut self.operands, &mut self.child_operands);
         *self
             .lists
             .entry(digest_of(bytemuck::cast_slice(list)))
-            .or_insert_with(|| append(operands, list))
+            .or_insert_with(|| {
+                let children = append_children(child_operands, segment, list);
+                (append(operands, list), children)
+            })
+    }
+}
+
+/// Whether an operand has the values of descendants, too.
+fn is_deep(segment: &Segment, required: &RequiredOperand) -> bool {
+    segment.operands[required.operand as usize].kind == OperandRecord::DEEP
+}
+
+/// Appends the operands that get values from children, sorted by name test.
+fn append_children(
+    arena: &mut Vec<ChildOperand>,
+    segment: &Segment,
+    operands: &[RequiredOperand],
+) -> ArenaRange {
+    let start = arena.len();
+    arena.extend(operands.iter().filter_map(|&required| {
+        let source = segment.source_operand(required.operand);
+        let test = source.test;
+        (source.kind == OperandRecord::CHILD).then_some(ChildOperand { test, required })
+    }));
+    arena[start..].sort_unstable();
+    ArenaRange {
+        start: start as u32,
+        end: arena.len() as u32,
     }
 }
 

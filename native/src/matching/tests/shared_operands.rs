@@ -56,3 +56,20 @@ fn a_class_that_matched_waits_for_no_further_element() {
         assert!(matched < waiting, "{pattern}: {matched} {waiting}");
     }
 }
+
+#[test]
+fn values_are_looked_up_among_many_operands() {
+    let document = format!("<r>{}</r>", "<a k='v'><b>x</b><c l='x'/></a>".repeat(200));
+    for pattern in [
+        "//a[@k = 'v' and d# = 'x']",
+        "//a[@k = 'v' and @l# = 'x']",
+        "//a[@k = 'v']/b[@l# = 'x' and . = 'x']",
+        "//a[@k = 'v' and .//e# = 'x' and b = 'x']",
+    ] {
+        let (few, many) = (
+            steps(pattern, 10, &document),
+            steps(pattern, 1_000, &document),
+        );
+        assert!(many < 4 * few, "{pattern}: {few} {many}");
+    }
+}
