@@ -4,13 +4,19 @@ use crate::matching::operand_value::resolve;
 use crate::matching::NONE;
 use crate::path_index::segment::{Comparison, OperandRecord, Segment};
 use crate::path_index::substring_search::SubstringScan;
-use crate::xpath::ast::DateType;
+use crate::xpath::ast::{DateType, StringFunction};
 use crate::xpath::date::DateReader;
 use crate::xpath::number::NumberReader;
-use crate::xpath::string_functions::fold_case;
+use crate::xpath::string_functions::{apply, fold_case, SpaceNormalizer};
 
 /// Steps to append a piece to a value, besides those for its bytes.
 const STEPS_PER_PIECE: usize = 8;
+
+/// Steps to normalize a byte, if it is white space.
+const STEPS_PER_NORMALIZED_BYTE: usize = 4;
+
+/// Steps to find the literal that equals a value.
+const STEPS_PER_EQUAL: usize = 16;
 
 /// Steps to fold a byte.
 const STEPS_PER_FOLDED_BYTE: usize = 8;
@@ -26,10 +32,21 @@ pub(super) struct StringValueBuffer {
     scan: Option<SubstringScan>,
     /// Set if some condition searches the folded value for literals.
     caseless_scan: Option<SubstringScan>,
+    /// Set if some condition compares the value after `normalize-space()`.
+    normal: Option<NormalValue>,
     /// Set if some condition compares the number of characters.
     length: Option<u64>,
     /// Set if some condition compares the value as a date.
     date: Option<DateReader>,
+}
+
+/// A string-value after `normalize-space()`.
+#[derive(Default)]
+struct NormalValue {
+    spaces: SpaceNormalizer,
+    text: String,
+    /// Whether it is longer than any literal; the text is then incomplete.
+    is_long: bool,
 }
 
 impl StringValueBuffer {
@@ -51,6 +68,10 @@ impl StringValueBuffer {
                 fold_case(piece)
             });
             steps += segment.substrings.feed(scan, folded);
+        }
+        if let Some(normal) = self.normal.as_mut().filter(|normal| !normal.is_long) {
+            normal.is_long = !normal.spaces.feed(piece, &mut normal.text, bytes_max);
+            steps += piece.len() * STEPS_PER_NORMALIZED_BYTE;
         }
         if let Some(length) = &mut self.length {
             *length += piece.chars().count() as u64;
@@ -110,6 +131,10 @@ impl StringValueBuffer {
             (OperandRecord::PREFIXES, ..) => {
                 segment.prefixes.find(&segment.literals, &self.text, found)
             }
+            (OperandRecord::NORMALIZED_SPACE, ..) => {
+                let normal = self.normal.as_ref().filter(|normal| !normal.is_long);
+                normal.map_or(0, |normal| find_equal(segment, &normal.text, found))
+            }
             _ => unreachable!("a value is scanned if some condition searches it for literals"),
         }
     }
@@ -125,6 +150,10 @@ pub(super) fn find_literals(
     let mut scan = SubstringScan::default();
     let steps = match view {
         OperandRecord::PREFIXES => return segment.prefixes.find(&segment.literals, text, found),
+        OperandRecord::NORMALIZED_SPACE => {
+            let normal = apply(&StringFunction::NormalizeSpace, text);
+            return find_equal(segment, &normal, found) + text.len() * STEPS_PER_NORMALIZED_BYTE;
+        }
         OperandRecord::CASELESS_SUBSTRINGS => {
             let folded = fold_case(text);
             segment.substrings.feed(&mut scan, &folded) + text.len() * STEPS_PER_FOLDED_BYTE
@@ -132,6 +161,15 @@ pub(super) fn find_literals(
         _ => segment.substrings.feed(&mut scan, text),
     };
     steps + scan.append_found(found)
+}
+
+/// Appends the literal that equals `text`. Returns the steps it took.
+fn find_equal(segment: &Segment, text: &str, found: &mut Vec<u32>) -> usize {
+    let literal = segment
+        .literal_table
+        .find(&segment.literals, text.as_bytes());
+    found.extend(literal);
+    STEPS_PER_EQUAL
 }
 
 /// Nested string-values that are being collected, innermost last. Buffers are reused.
@@ -179,6 +217,7 @@ impl StringValueStack {
         buffer.scan = is_used(OperandRecord::SUBSTRINGS).then(SubstringScan::default);
         buffer.caseless_scan =
             is_used(OperandRecord::CASELESS_SUBSTRINGS).then(SubstringScan::default);
+        buffer.normal = is_used(OperandRecord::NORMALIZED_SPACE).then(Default::default);
         buffer.length = is_used(OperandRecord::LENGTH).then_some(0);
         let is_date = is_used(OperandRecord::DATE) || is_used(OperandRecord::DATE_TIME);
         buffer.date = is_date.then(DateReader::default);

@@ -44,7 +44,7 @@ fn name() -> impl Strategy<Value = &'static str> + Clone {
 }
 
 fn word() -> impl Strategy<Value = &'static str> + Clone {
-    prop::sample::select(vec!["x", "y", "1", "2", " 2.0 ", "10", ""])
+    prop::sample::select(vec!["x", "y", "1", "2", " 2.0 ", "10", "x  y", ""])
 }
 
 fn element() -> impl Strategy<Value = String> {
@@ -105,9 +105,11 @@ fn condition() -> impl Strategy<Value = String> {
         word().prop_map(|word| format!("'{word}'")),
         prop::sample::select(vec!["1", "2", "10"]).prop_map(str::to_owned)
     ];
+    let normal = prop::sample::select(vec!["'x'", "'x y'", "' x'", "'2.0'", "''", "2", "10"]);
     let part = prop::sample::select(vec!["x", "1", "0", "xy", "yx", "x1", ""]);
     let one = prop_oneof![
-        8 => (operand(), op, literal).prop_map(|(operand, op, literal)| format!("{operand}{op}{literal}")),
+        8 => (operand(), op.clone(), literal).prop_map(|(operand, op, literal)| format!("{operand}{op}{literal}")),
+        2 => (operand(), prop_oneof![3 => Just("="), 1 => op], normal).prop_map(|(operand, op, normal)| format!("normalize-space({operand}){op}{normal}")),
         2 => operand(),
         2 => (operand(), part.clone()).prop_map(|(operand, part)| format!("contains({operand}, '{part}')")),
         2 => (operand(), part).prop_map(|(operand, part)| format!("starts-with({operand}, '{part}')")),

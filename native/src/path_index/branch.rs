@@ -50,6 +50,8 @@ pub enum View {
     Date,
     /// The point in time of a date with a time; none is NaN.
     DateTime,
+    /// The string-value after `normalize-space()`.
+    NormalizedSpace,
 }
 
 /// A comparison of an operand; it holds if it holds for any value of the operand.

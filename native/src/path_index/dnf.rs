@@ -13,7 +13,7 @@ use crate::xpath::ast::{
 use crate::xpath::date::milliseconds;
 use crate::xpath::number::number;
 use crate::xpath::regex;
-use crate::xpath::string_functions::fold_case;
+use crate::xpath::string_functions::{apply, fold_case};
 
 /// Maximum number of branches of a path, and of conjunctions of a predicate; past it they are
 /// verified.
@@ -144,6 +144,12 @@ fn string_test(test: &StringTest, node: ContextNode<'_>) -> Vec<Conjunction> {
         }
         return conjunctions;
     }
+    if let Some(normal) = normalized_text(test) {
+        return match &*apply(&StringFunction::NormalizeSpace, normal) == normal {
+            true => first_node(steps, View::NormalizedSpace, normal, node),
+            false => Vec::new(),
+        };
+    }
     match required_text(test) {
         Some((text, view, is_exact)) => {
             let mut conjunctions = first_node(steps, view, &text, node);
@@ -156,8 +162,31 @@ fn string_test(test: &StringTest, node: ContextNode<'_>) -> Vec<Conjunction> {
     }
 }
 
+/// Whether a test normalizes white space and does nothing else.
+fn only_normalizes_space(test: &StringTest) -> bool {
+    let mut functions = test.functions.iter();
+    !test.functions.is_empty() && functions.all(|one| *one == StringFunction::NormalizeSpace)
+}
+
+/// The text that the value equals after `normalize-space()`, if that is what is tested.
+fn normalized_text(test: &StringTest) -> Option<&str> {
+    match &test.condition {
+        StringCondition::Compare(Op::Eq, Literal::Text(text)) if only_normalizes_space(test) => {
+            Some(text)
+        }
+        _ => None,
+    }
+}
+
 /// The view, operator and number of a test that compares numbers, except those of texts.
 fn numeric_view(test: &StringTest) -> Option<(View, Op, f64)> {
+    if only_normalizes_space(test) {
+        // White space at the ends does not change a number, and there is none inside.
+        return match &test.condition {
+            StringCondition::Compare(op, Literal::Number(n)) => Some((View::Whole, *op, *n)),
+            _ => None,
+        };
+    }
     if !test.functions.is_empty() {
         return None;
     }

@@ -207,7 +207,7 @@ impl OperandRecord {
     pub const COMPOUND: u32 = 6;
 
     /// Number of views.
-    pub const VIEWS: usize = 7;
+    pub const VIEWS: usize = 8;
     /// [`View::Whole`] as a number.
     pub const WHOLE: usize = View::Whole as usize;
     /// [`View::Substrings`] as a number.
@@ -222,6 +222,8 @@ impl OperandRecord {
     pub const DATE: usize = View::Date as usize;
     /// [`View::DateTime`] as a number.
     pub const DATE_TIME: usize = View::DateTime as usize;
+    /// [`View::NormalizedSpace`] as a number.
+    pub const NORMALIZED_SPACE: usize = View::NormalizedSpace as usize;
 
     /// Whether a view is a number other than that of the text.
     pub const fn is_numeric_view(view: usize) -> bool {

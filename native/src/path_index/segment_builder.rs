@@ -239,7 +239,7 @@ impl SegmentBuilder {
         }
         let number = self.literal_index(text);
         match view {
-            View::Whole | View::Length | View::Date | View::DateTime => {}
+            View::Whole | View::Length | View::Date | View::DateTime | View::NormalizedSpace => {}
             View::Substrings | View::CaselessSubstrings => {
                 if self.substring_literals.insert(number, ()).is_none() {
                     self.substring_bytes += text.len();

@@ -9,7 +9,7 @@ use crate::subscription_store::file_format::{
 
 impl StoredSegment for Segment {
     const MAGIC: &'static [u8; 16] = b"penstock-index\r\n";
-    const VERSION: u32 = 5;
+    const VERSION: u32 = 6;
 
     fn sections(&self) -> Vec<&[u8]> {
         let Segment {

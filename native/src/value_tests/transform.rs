@@ -5,7 +5,7 @@ use hashbrown::HashMap;
 
 use super::{StringValueWatcher, ValueTest, STEPS_PER_TRANSFORM, STEPS_PER_TRANSFORMED_BYTE};
 use crate::xpath::ast::StringFunction;
-use crate::xpath::string_functions::apply;
+use crate::xpath::string_functions::{apply, SpaceNormalizer};
 
 /// Steps to find out what a character beyond ASCII means for a `Σ` beside it.
 const STEPS_PER_SIGNIFICANCE: usize = 256;
@@ -66,10 +66,10 @@ fn translate(replacements: &Replacements, text: &str) -> String {
 /// While that is undecided, both cases are tested, so that nothing is stored.
 #[derive(Clone, Debug)]
 pub struct TransformedWatcher {
-    /// For white space: whether anything was output, and whether a space is due before the next word.
+    /// For white space.
+    spaces: SpaceNormalizer,
     /// For lower case: whether the last significant character has a case.
-    started: bool,
-    space_due: bool,
+    follows_cased: bool,
     inner: StringValueWatcher,
     /// The test in case that the last `Σ` ends a word, while this is undecided.
     at_word_end: Option<StringValueWatcher>,
@@ -78,8 +78,8 @@ pub struct TransformedWatcher {
 impl TransformedWatcher {
     pub fn new(test: &ValueTest) -> Self {
         Self {
-            started: false,
-            space_due: false,
+            spaces: SpaceNormalizer::default(),
+            follows_cased: false,
             inner: StringValueWatcher::new(test),
             at_word_end: None,
         }
@@ -98,7 +98,8 @@ impl TransformedWatcher {
     pub fn feed(&mut self, transform: &Transform, test: &ValueTest, chunk: &str) -> usize {
         let steps = match transform {
             Transform::NormalizeSpace => {
-                let normal = self.normalize_space(chunk);
+                let mut normal = String::with_capacity(chunk.len() + 1);
+                self.spaces.feed(chunk, &mut normal, usize::MAX);
                 self.inner.feed(test, &normal)
             }
             Transform::UpperCase => self.inner.feed(test, &chunk.to_uppercase()),
@@ -126,22 +127,6 @@ impl TransformedWatcher {
         inner.finish(test, steps)
     }
 
-    fn normalize_space(&mut self, chunk: &str) -> String {
-        let mut normal = String::with_capacity(chunk.len());
-        for (number, word) in chunk.split([' ', '\t', '\r', '\n']).enumerate() {
-            self.space_due |= number > 0;
-            if word.is_empty() {
-                continue;
-            }
-            if self.started && self.space_due {
-                normal.push(' ');
-            }
-            (self.started, self.space_due) = (true, false);
-            normal.push_str(word);
-        }
-        normal
-    }
-
     /// Adds a text without `Σ`. Returns the steps it took.
     fn lower_case(&mut self, test: &ValueTest, text: &str) -> usize {
         if text.is_empty() {
@@ -167,7 +152,7 @@ impl TransformedWatcher {
         }
         fed += self.inner.feed(test, &text.to_lowercase());
         if let Some(last) = last {
-            self.started = last == Significance::Cased;
+            self.follows_cased = last == Significance::Cased;
         }
         steps + fed
     }
@@ -177,12 +162,12 @@ impl TransformedWatcher {
         // A letter follows the last one.
         self.at_word_end = None;
         let mut steps = STEPS_PER_TRANSFORM;
-        if self.started {
+        if self.follows_cased {
             let mut at_word_end = self.inner.clone();
             steps += STEPS_PER_COPY * at_word_end.feed(test, "ς");
             self.at_word_end = Some(at_word_end);
         }
-        self.started = true;
+        self.follows_cased = true;
         steps + self.inner.feed(test, "σ")
     }
 }

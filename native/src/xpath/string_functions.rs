@@ -9,11 +9,9 @@ const WHITE_SPACE: [char; 4] = ['\u{20}', '\u{9}', '\u{D}', '\u{A}'];
 pub fn apply(function: &StringFunction, text: &str) -> String {
     match function {
         StringFunction::NormalizeSpace => {
-            let words: Vec<&str> = text
-                .split(WHITE_SPACE)
-                .filter(|word| !word.is_empty())
-                .collect();
-            words.join(" ")
+            let mut normal = String::with_capacity(text.len());
+            SpaceNormalizer::default().feed(text, &mut normal, usize::MAX);
+            normal
         }
         StringFunction::LowerCase => text.to_lowercase(),
         StringFunction::UpperCase => text.to_uppercase(),
@@ -24,6 +22,38 @@ pub fn apply(function: &StringFunction, text: &str) -> String {
             };
             text.chars().filter_map(replace).collect()
         }
+    }
+}
+
+/// Normalizes the white space of a string that arrives in chunks.
+#[derive(Clone, Debug, Default)]
+pub struct SpaceNormalizer {
+    /// Whether anything was output.
+    started: bool,
+    /// Whether a space is due before the next word.
+    space_due: bool,
+}
+
+impl SpaceNormalizer {
+    /// Appends what the next chunk becomes to `normal`. Stops before that has more than `bytes_max` bytes;
+    /// returns whether there was room for all of it.
+    pub fn feed(&mut self, chunk: &str, normal: &mut String, bytes_max: usize) -> bool {
+        for (number, word) in chunk.split(WHITE_SPACE).enumerate() {
+            self.space_due |= number > 0;
+            if word.is_empty() {
+                continue;
+            }
+            let has_space = self.started && self.space_due;
+            if normal.len() + usize::from(has_space) + word.len() > bytes_max {
+                return false;
+            }
+            if has_space {
+                normal.push(' ');
+            }
+            (self.started, self.space_due) = (true, false);
+            normal.push_str(word);
+        }
+        true
     }
 }
 

@@ -22,6 +22,9 @@ fn a_common_operand_is_evaluated_once_per_element() {
         "//*[contains(.//c, '#')]",
         "/r[a/b[@k = '#']/c = 'y']",
         "/r/a[.//c = '#' or b/d = '#']",
+        "//a[normalize-space(b/c) = 'y #']",
+        "//*[normalize-space(.) = '#']",
+        "//b[normalize-space(@k) = '#']",
     ] {
         let (one, many) = (steps(pattern, 1, &document), steps(pattern, 200, &document));
         assert!(many < 2 * one, "{pattern}: {one} {many}");
@@ -71,5 +74,22 @@ fn values_are_looked_up_among_many_operands() {
             steps(pattern, 1_000, &document),
         );
         assert!(many < 4 * few, "{pattern}: {few} {many}");
+    }
+}
+
+#[test]
+fn normalized_values_are_looked_up() {
+    let elements: String = (0..500)
+        .map(|at| format!("<a k=' x{at}\n'><b>x{at}  y</b></a>"))
+        .collect();
+    let document = format!("<r>{elements}</r>");
+    for pattern in [
+        "//a[normalize-space(.) = 'x# y']",
+        "//a[normalize-space(b) = 'x# y']",
+        "//a[normalize-space(@k) = 'x#']",
+        "//b[normalize-space(normalize-space(text())) = 'x# y']",
+    ] {
+        let (one, many) = (steps(pattern, 1, &document), steps(pattern, 500, &document));
+        assert!(many < 5 * one, "{pattern}: {one} {many}");
     }
 }
