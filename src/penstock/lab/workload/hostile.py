@@ -561,6 +561,214 @@ def _distant_keywords(count: int) -> HostileCase:
     )
 
 
+def _normalized_space(count: int) -> HostileCase:
+    document = "<r>" + "".join(f"<a k=' x{at} '><b>x{at}</b></a>" for at in range(3_000)) + "</r>"
+    values = ("normalize-space(.)", "normalize-space(b)", "normalize-space(@k)")
+    return HostileCase(
+        "equality after normalize-space()",
+        _document(document),
+        tuple(f"//a[{values[at % 3]} = 'x{at // 3}']" for at in range(count)),
+    )
+
+
+def _equality_after_functions(count: int) -> HostileCase:
+    document = "<r>" + "".join(f"<a>X{at}</a>" for at in range(8_000)) + "</r>"
+    values = ("lower-case(.)", "translate(., 'X', 'x')", "lower-case(normalize-space(.))")
+    return HostileCase(
+        "equality after other string functions",
+        _document(document),
+        tuple(f"//a[{values[at % 3]} = 'x{at}']" for at in range(count)),
+    )
+
+
+def _many_operands(count: int) -> HostileCase:
+    document = "<e>" + "".join(f"<c{at}/>" for at in range(9_000)) + "</e>"
+    return HostileCase(
+        "an element with many children, and conditions on as many",
+        _document(document),
+        tuple(f"//e[c{at} and d{at} and f{at}]" for at in range(count)),
+    )
+
+
+def _absent_operands(count: int) -> HostileCase:
+    return HostileCase(
+        "a value that is there, and one of an operand of each query that is not",
+        _document("<r>" + "<a k='v'><b>x</b></a>" * 4_000 + "</r>"),
+        tuple(
+            f"//a[@k = 'v' and @k{at} = 'v']" if at % 2 else f"//a[b = 'x' and c{at} = 'x']"
+            for at in range(count)
+        ),
+    )
+
+
+def _absent_operands_of_nested(count: int) -> HostileCase:
+    return HostileCase(
+        "compound conditions with operands of their own",
+        _document("<r>" + "<e><b k='1'/></e>" * 5_000 + "</r>"),
+        tuple(f"//e[b[@k = '1' and @l{at} = '1']]" for at in range(count)),
+    )
+
+
+def _attribute_patterns(count: int) -> HostileCase:
+    document = f"<a k='{'ab' * 5_000}'/>"
+    return HostileCase(
+        "patterns of a long attribute",
+        _document(document),
+        tuple(_pattern("/a", "@k", at) for at in range(count)),
+    )
+
+
+def _text_patterns(count: int) -> HostileCase:
+    document = f"<a>{'ab' * 2_500}{'é' * 2_500}</a>"
+    return HostileCase(
+        "patterns of a long text",
+        _document(document),
+        tuple(_pattern("//a", ".", at) for at in range(count)),
+    )
+
+
+def _pattern(path: str, value: str, number: int) -> str:
+    """A test with a pattern of its own, which requires no text that could be looked up."""
+    return f"{path}[matches({value}, '\\w*\\w{{{number % 490 + 1}}}[;-=]{{{number // 490 + 1}}}')]"
+
+
+def _patterns_of_nothing(count: int) -> HostileCase:
+    return HostileCase(
+        "patterns with many active states, of empty values",
+        _document("<r>" + "<a/><b k=''/>" * 7_000 + "</r>"),
+        tuple(
+            f"//{'b' if at % 2 else 'a'}[matches({'@k' if at % 2 else '.'},"
+            f" '([ab]?){{{at % 230 + 100}}}[c-d]{{{at // 230 + 1}}}')]"
+            for at in range(count)
+        ),
+    )
+
+
+def _translated_text(count: int) -> HostileCase:
+    return HostileCase(
+        "substrings of a long text after translate()",
+        _document(f"<a>{'a&#98;' * 5_000}{'ab cd Ef ' * 6_000}</a>"),
+        tuple(f"//a[contains(translate(., 'abc', 'xyz'), 'q{at}')]" for at in range(count)),
+    )
+
+
+def _sigmas(count: int) -> HostileCase:
+    functions = "lower-case(upper-case(" * 4 + "." + "))" * 4
+    return HostileCase(
+        "lower case that depends on what follows",
+        _document(f"<a>{'&#931;&#769;' * 2_000}{'αΣ' + chr(0x301) * 10_000}</a>"),
+        tuple(
+            f"//a[string-length({functions if at % 2 else 'lower-case(.)'}) = {at}]"
+            for at in range(count)
+        ),
+    )
+
+
+def _folded_text(count: int) -> HostileCase:
+    document = _nested("a" * 900, "É" * 20_000 + "é&#201;" * 2_000)
+    return HostileCase(
+        "substrings of nested elements without regard to case",
+        _document(document),
+        tuple(f"//a[contains(lower-case(.), 'q{at}')]" for at in range(count)),
+    )
+
+
+def _long_substrings(count: int) -> HostileCase:
+    count = min(count, 3_000)
+    return HostileCase(
+        "contains and starts-with: long nested substrings, all present",
+        _document(_nested("a" * 900, "x" * 15_000)),
+        tuple(
+            f"//a[{('contains', 'starts-with')[at % 2]}(., '{'x' * (at * 4 + 1)}')]"
+            for at in range(count)
+        ),
+    )
+
+
+def _complements(count: int) -> HostileCase:
+    document = "<r>" + "".join(f"<a k='x{at}'>y{at}</a>" for at in range(4_000)) + "</r>"
+    tests = (
+        "not(@k = 'x{}')",
+        "not(. = 'y{}')",
+        "not(@k != 'x{}')",
+        "not(normalize-space(.) = 'y{}')",
+    )
+    return HostileCase(
+        "negations of comparisons, each with a literal of its own",
+        _document(document),
+        tuple(f"//a[{tests[at % 4].format(at)}][{at + 2}]" for at in range(count)),
+    )
+
+
+def _counts(count: int) -> HostileCase:
+    document = _nested("a" * 100, "<b/>" * 10_000)
+    return HostileCase(
+        "numbers of descendants",
+        _document(document),
+        tuple(
+            f"//a[count(.//b) = {at + 20_000}]"
+            if at % 2
+            else f"//a[count(.//a//b) < {at}][{at + 2}]"
+            for at in range(count)
+        ),
+    )
+
+
+def _dates(count: int) -> HostileCase:
+    days = "".join(f"<a>{2_000 + at % 99}-01-{at % 28 + 1:02}</a>" for at in range(4_500))
+    return HostileCase(
+        "dates",
+        _document(f"<r>{days}</r>"),
+        tuple(
+            f"//a[xs:date(.) {('<', '=', '!=', '>')[at % 4]} xs:date('{1_000 + at % 9_000}-01-01')]"
+            for at in range(count)
+        ),
+    )
+
+
+def _lengths_of_first_nodes(count: int) -> HostileCase:
+    document = _nested("a" * 300, "<b>x</b>" * 8_000)
+    return HostileCase(
+        "lengths of first nodes",
+        _document(f"<r>{document}</r>"),
+        tuple(f"//a[string-length(.//b) = {at + 2}]" for at in range(count)),
+    )
+
+
+def _tiny_positions(count: int) -> HostileCase:
+    return HostileCase(
+        "a document of a few bytes: positions",
+        _document("<r><a/></r>"),
+        tuple(
+            (f"//a[{at + 2}]", f"//a[last() = {at + 2}]", f"//a[not(b{at})][2]")[at % 3]
+            for at in range(count)
+        ),
+    )
+
+
+def _tiny_unions(count: int) -> HostileCase:
+    return HostileCase(
+        "a document of a few bytes: unions of positions",
+        _document("<a/>"),
+        tuple(
+            " | ".join(f"//a[{at * 16 + branch + 2}]" for branch in range(16))
+            for at in range(count)
+        ),
+    )
+
+
+def _tiny_patterns(count: int) -> HostileCase:
+    return HostileCase(
+        "a document of a few bytes: patterns with many active states",
+        _document("<a k=''/>"),
+        tuple(
+            f"//a[matches({('.', '@k')[at % 2]},"
+            f" '([ab]?){{{at % 230 + 100}}}[c-d]{{{at // 230 + 1}}}')]"
+            for at in range(count)
+        ),
+    )
+
+
 def _cheap(count: int) -> HostileCase:
     document = "<r>" + "".join(f'<p v="{at}"><q>{at % 9}</q></p>' for at in range(4_000)) + "</r>"
     return HostileCase(
@@ -609,6 +817,25 @@ _CASES: tuple[Callable[[int], HostileCase], ...] = (
     _compared_paths,
     _common_steps,
     _common_tests,
+    _normalized_space,
+    _equality_after_functions,
+    _many_operands,
+    _absent_operands,
+    _absent_operands_of_nested,
+    _attribute_patterns,
+    _text_patterns,
+    _patterns_of_nothing,
+    _translated_text,
+    _sigmas,
+    _folded_text,
+    _long_substrings,
+    _complements,
+    _counts,
+    _dates,
+    _lengths_of_first_nodes,
+    _tiny_positions,
+    _tiny_unions,
+    _tiny_patterns,
     _keywords,
     _keywords_missing,
     _selected_nodes,
