@@ -165,7 +165,8 @@ impl<E: PathEngine> PathMatcher<E> {
                 }
                 Err(error) => error.work_spent_at().ok_or(error)?,
             };
-            steps_before += steps as u64;
+            // What exceeds the budget is counted, too.
+            steps_before += (steps - E::steps_left(states)) as u64;
             let attributions = E::take_attributions(states);
             let parts = self.parts_of_classes(&mut worker.class_parts);
             let of_views = attributions.iter().zip(&parts).enumerate();
