@@ -149,10 +149,12 @@ def test_remembered_documents_are_bounded_for_each_publisher() -> None:
     limits = RouterLimits(remembered_documents=2, remembered_publishers=2)
     router = Router(name="r1", limits=limits)
     subscribe(router, subscription())
-    for number in (1, 2, 3):
+    for number in (1, 2, 3, 4):
         publish(router, document(number=number))
-    assert publish(router, document(number=2)) == ()
-    assert deliveries(publish(router, document(number=1))) == ["s1"]
+    assert publish(router, document(number=1)) == ()
+    publish(router, document(number=5))
+    assert [publish(router, document(number=number)) for number in (4, 5)] == [(), ()]
+    assert deliveries(publish(router, document(number=3))) == ["s1"]
     for publisher in ("p2", "p3"):
         publish(router, document(publisher=publisher))
     assert router.counters.forgotten_publishers == 1

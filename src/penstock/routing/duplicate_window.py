@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Iterable
+from itertools import islice
 
 from penstock.routing.limits import RouterLimits
 from penstock.routing.state_changes import ForgottenPublisher, RememberedIdentity, WindowChange
@@ -11,6 +11,9 @@ from penstock.routing.state_changes import ForgottenPublisher, RememberedIdentit
 
 class DuplicateWindow:
     """The identities of each publisher's latest documents.
+
+    Older ones are evicted many at a time: evicting one with each document would access memory that
+    was last used thousands of documents before, which takes longer than all else done here.
 
     Examples
     --------
@@ -22,10 +25,11 @@ class DuplicateWindow:
     def __init__(
         self, limits: RouterLimits, state: Iterable[tuple[str, Iterable[bytes]]] = ()
     ) -> None:
-        self._documents_max = limits.remembered_documents
+        self._documents_min = limits.remembered_documents
         self._publishers_max = limits.remembered_publishers
         # In order of insertion: the first publisher has been silent for the longest.
-        self._by_publisher = {publisher: _Identities(seen) for publisher, seen in state}
+        self._by_publisher = {publisher: dict.fromkeys(seen) for publisher, seen in state}
+        """The digests of each publisher's documents, in their order of arrival."""
         self._latest = next(reversed(self._by_publisher), None)
         """The publisher of the last document."""
         self.forgotten = 0
@@ -39,21 +43,18 @@ class DuplicateWindow:
             seen = self._by_publisher[publisher]
         else:
             known = self._by_publisher.pop(publisher, None)
-            seen = _Identities(()) if known is None else known
+            seen = {} if known is None else known
             self._by_publisher[publisher] = seen
             self._latest = publisher
-        if digest in seen.known:
+        if digest in seen:
             if self.changes is not None:
                 self.changes.append(RememberedIdentity(publisher, None, None))
             return False
-        seen.known.add(digest)
-        seen.order.append(digest)
-        evicted = None
-        if len(seen.order) > self._documents_max:
-            evicted = seen.order.popleft()
-            seen.known.discard(evicted)
+        seen[digest] = None
         if self.changes is not None:
-            self.changes.append(RememberedIdentity(publisher, digest, evicted))
+            self.changes.append(RememberedIdentity(publisher, digest, None))
+        if len(seen) > 2 * self._documents_min:
+            self._evict(publisher, seen)
         if len(self._by_publisher) > self._publishers_max:
             oldest = next(iter(self._by_publisher))
             del self._by_publisher[oldest]
@@ -63,21 +64,16 @@ class DuplicateWindow:
                 self.changes.append(ForgottenPublisher(oldest))
         return True
 
+    def _evict(self, publisher: str, seen: dict[bytes, None]) -> None:
+        """Forgets all documents of a publisher but the latest."""
+        excess = len(seen) - self._documents_min
+        if self.changes is not None:
+            self.changes += [
+                RememberedIdentity(publisher, None, old) for old in islice(seen, excess)
+            ]
+        # A new dictionary: after deletions, the old one would search its first entry for long.
+        self._by_publisher[publisher] = dict.fromkeys(islice(seen, excess, None))
+
     def state(self) -> tuple[tuple[str, tuple[bytes, ...]], ...]:
         """Publishers and digests of identities, oldest first."""
-        return tuple(
-            (publisher, tuple(seen.order)) for publisher, seen in self._by_publisher.items()
-        )
-
-
-class _Identities:
-    """Digests in their order of arrival.
-
-    Not a dictionary: it would have to skip all evicted entries to find its first one.
-    """
-
-    __slots__ = ("known", "order")
-
-    def __init__(self, digests: Iterable[bytes]) -> None:
-        self.order = deque(dict.fromkeys(digests))
-        self.known = set(self.order)
+        return tuple((publisher, tuple(seen)) for publisher, seen in self._by_publisher.items())

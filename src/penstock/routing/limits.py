@@ -173,8 +173,9 @@ class RouterLimits:
     alone may be longer."""
 
     remembered_documents: int = 2_000
-    """Documents of each publisher by which duplicates are recognised, the latest. A session sends
-    at most its window again, so this has to be no less than ``window_messages`` of the links."""
+    """Documents of each publisher by which duplicates are recognised, the latest; at most twice as
+    many are remembered. A session sends at most its window again, so this has to be no less than
+    ``window_messages`` of the links."""
 
     remembered_publishers: int = 500
     """Publishers whose documents are remembered; past it, the one that has been silent for the

@@ -49,11 +49,11 @@ class PatternChanges:
 
 @dataclass(frozen=True, slots=True)
 class RememberedIdentity:
-    """A document arrived."""
+    """A document arrived, or one is not remembered any more."""
 
     publisher: str
     added: bytes | None
-    """Digest of its identity; ``None`` if it was known."""
+    """Digest of its identity; ``None`` if it was known, or none arrived."""
     evicted: bytes | None
     """Digest that is not remembered any more."""
 
