@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from penstock.sync import Client, Outcome, Server, StoredState, SyncSubscription
-from penstock.sync.messages import CloneRequest, Message
+from penstock.sync.messages import CloneRequest, Message, UpdateMessage
 from support.contracts.native_engines import needs_native
 
 pytestmark = needs_native
@@ -230,6 +230,33 @@ def test_what_is_pending_is_not_taken_for_what_a_later_backup_has_decided() -> N
     net.restore(tuesday, incarnation=3)
     net.synchronise("one", "two")
     assert net.caches() == {b"<r><a>3</a><b>pending</b></r>"}
+
+
+def test_a_message_after_an_older_version_of_that_number_is_not_applied() -> None:
+    """A late request told the restored server that its client has the version of the backup. To the
+    client, which has lost versions, it sends what is new since versions of its own."""
+    net = _Backup("one", "two", "three")
+    old = deepcopy(net.state)
+    net.clients["one"].update("/r/a/*!update('2')")
+    late = net.clients["one"].request()
+    net.clients["two"].update("/r/b/*!update('lost')")
+    net.synchronise("two", "one")
+    assert net.clients["one"].version == 2
+    net.restore(old)
+    net.server.receive(late)
+    net.server.round()  # These messages are lost.
+    net.clients["three"].update("/r/b/*!update('3')")
+    net.synchronise("three")
+    net.server.receive(net.clients["three"].request())
+    net.clients["three"].update("/r/a/*!update('3')")
+    net.server.receive(net.clients["three"].request())
+    (message,) = [each for each in net.server.round() if each.client == "one"]
+    assert isinstance(message, UpdateMessage)
+    assert message.since == net.clients["one"].version
+    (request,) = net.clients["one"].receive(message)
+    net.server.receive(request)
+    net.synchronise("one", "two", "three")
+    assert net.caches() == {b"<r><a>3</a><b>3</b></r>"}
 
 
 def test_lost_statements_are_not_undone() -> None:

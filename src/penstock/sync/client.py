@@ -271,6 +271,12 @@ class Client:
             is_current = message.version == self._version
             return ClientInput.CLONE_AGAIN if is_current else ClientInput.STALE_MESSAGE
         if (message.since, message.since_epoch) == (self._version, self._epoch):
+            if 0 not in (message.since_incarnation, self._incarnation) and (
+                message.since_incarnation != self._incarnation
+            ):
+                # A late request told a restored server of an older version, and this one is not
+                # that of the same number here.
+                return ClientInput.GAP
             # The server has lost statements that it had decided, or the client.
             has_lost = message.decided + 1 < self._undecided_number
             return ClientInput.CLONE_AGAIN if has_lost else ClientInput.UPDATE_MESSAGE

@@ -62,6 +62,7 @@ _ADDED: Final = (
     (SyncRequest, "incarnation"),
     (SubmittedStatement, "unseen"),
     (UpdateMessage, "incarnation"),
+    (UpdateMessage, "since_incarnation"),
     (LogEntry, "incarnation"),
     (ClientState, "incarnation"),
 )

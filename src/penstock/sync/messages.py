@@ -151,6 +151,8 @@ class UpdateMessage:
     """Of the version: a number of the server that decided its last statement. Servers that are
     restored from the same state decide different statements; the incarnation tells them apart. 0 if
     it is not known."""
+    since_incarnation: int = 0
+    """Of the version that the patch applies to."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

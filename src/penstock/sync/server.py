@@ -526,6 +526,7 @@ class Server:
             patch=patch,
             reports=self._reports(record.client, self._log.after(same), wanted, views),
             incarnation=self._incarnations.of(self.version),
+            since_incarnation=self._incarnations.of(since),
         )
 
     def _reports(
