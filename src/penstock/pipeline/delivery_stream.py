@@ -101,7 +101,9 @@ def start_stream(
         Delivers each micro-batch: a :class:`BatchDelivery`, or a
         :class:`~penstock.pipeline.RoutedBatchDelivery`.
     checkpoint
-        The folder of Spark's checkpoint.
+        The folder of Spark's checkpoint. If a process is killed while it writes the first offset,
+        Spark refuses to start the stream again, unless the session has the setting
+        ``spark.sql.streaming.verifyCheckpointDirectoryEmptyOnStart=false``, as those of commands.
     follow_seconds
         Look for new documents at this interval until stopped. By default the stream processes the
         available documents, in micro-batches as large as the source allows, and ends.
