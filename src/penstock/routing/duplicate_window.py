@@ -13,7 +13,7 @@ class DuplicateWindow:
     """The identities of each publisher's latest documents.
 
     Older ones are evicted many at a time: evicting one with each document would access memory that
-    was last used thousands of documents before, which takes longer than all else done here.
+    was last used thousands of documents before.
 
     Examples
     --------
