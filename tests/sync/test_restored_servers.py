@@ -233,7 +233,7 @@ def test_what_is_pending_is_not_taken_for_what_a_later_backup_has_decided() -> N
 
 
 def test_a_message_after_an_older_version_of_that_number_is_not_applied() -> None:
-    """A late request told the restored server that its client has the version of the backup. To the
+    """A late request acknowledged the version of the backup to the restored server. To the
     client, which has lost versions, it sends what is new since versions of its own."""
     net = _Backup("one", "two", "three")
     old = deepcopy(net.state)

@@ -274,7 +274,7 @@ class Client:
             if 0 not in (message.since_incarnation, self._incarnation) and (
                 message.since_incarnation != self._incarnation
             ):
-                # A late request told a restored server of an older version, and this one is not
+                # A late request acknowledged an older version to a restored server; this one is not
                 # that of the same number here.
                 return ClientInput.GAP
             # The server has lost statements that it had decided, or the client.
